@@ -1,0 +1,1 @@
+//! One thin translation per outside thing, behind the traits of `domain::ports`.

@@ -1,0 +1,1 @@
+//! Use cases: load, call the pure function, save, in one transaction.

@@ -1,0 +1,1 @@
+//! Composition for the long run; the only home of tokio and warp.

@@ -1,0 +1,178 @@
+//! `decide`: what an event changes, what it makes us do, and why it was dropped. Pure.
+
+use super::effect::NewEffect;
+use super::event::Identity;
+use super::item::Item;
+use super::log::LogEntry;
+use super::reference::{RefKey, WorkItemRef};
+use super::session::Session;
+
+/// What came of one event.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// Decided, with everything to store.
+    Decided(Outcome),
+    /// A fact is missing that only GitHub has; decided again with it, or without when nobody can be asked.
+    Needs(MissingFact),
+}
+
+/// A fact `decide` cannot know from the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MissingFact {
+    /// The issues a pull request closes, by GitHub's own linkage.
+    Linkage(WorkItemRef),
+    /// Whether an issue that only a branch name hints at exists.
+    IssueExists(WorkItemRef),
+    /// A sender's permission on a repository.
+    Permission(String),
+}
+
+/// Everything one event changes; stored in one transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Whether it was taken, dropped or refused.
+    pub verdict: Verdict,
+    /// Rows to put.
+    pub changes: Vec<Change>,
+    /// Effects to store, in order.
+    pub effects: Vec<NewEffect>,
+    /// The decision trail.
+    pub log: Vec<LogEntry>,
+}
+
+/// The end of the guards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It acted, or was recorded.
+    Accepted,
+    /// Nothing to us, now and later.
+    Dropped(DropReason),
+    /// Dropped by policy: only the same delivery id, or a person, decides it again.
+    Refused(DropReason),
+}
+
+/// Why an event did nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DropReason {
+    /// Its event name is switched off.
+    DisabledEvent,
+    /// No row of the table lists it.
+    IgnoredAction,
+    /// Its repository is not served.
+    OtherRepository,
+    /// The delivery was decided before.
+    DuplicateDelivery,
+    /// The same happening came under another delivery id.
+    SameEvent,
+    /// Our own words.
+    SelfAuthored,
+    /// The sender is not admitted, or is not the author of the text.
+    UnauthorizedActor,
+    /// Older than the item's baseline or the retention of identities.
+    NotNew,
+    /// It names no work item.
+    NoWorkItem,
+    /// The spawn policy says no.
+    SpawnPolicy,
+    /// Nobody said start.
+    AwaitingStart,
+    /// The item is closed.
+    ItemClosed,
+    /// A control word not later than what is recorded.
+    OlderCommand,
+    /// Two different control words.
+    AmbiguousCommand,
+    /// The word does not apply now (resume without a paused session).
+    NotApplicable,
+    /// A fact older than the one recorded.
+    OlderFact,
+    /// A fact that changes nothing here.
+    NothingToDo,
+}
+
+impl DropReason {
+    /// The reason as it stands in the log and in messages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::DisabledEvent => "disabled-event",
+            Self::IgnoredAction => "ignored-action",
+            Self::OtherRepository => "other-repository",
+            Self::DuplicateDelivery => "duplicate-delivery",
+            Self::SameEvent => "same-event",
+            Self::SelfAuthored => "self-authored",
+            Self::UnauthorizedActor => "unauthorized-actor",
+            Self::NotNew => "not-new",
+            Self::NoWorkItem => "no-work-item",
+            Self::SpawnPolicy => "spawn-policy",
+            Self::AwaitingStart => "awaiting-start",
+            Self::ItemClosed => "item-closed",
+            Self::OlderCommand => "older-command",
+            Self::AmbiguousCommand => "ambiguous-command",
+            Self::NotApplicable => "not-applicable",
+            Self::OlderFact => "older-fact",
+            Self::NothingToDo => "nothing-to-do",
+        }
+    }
+}
+
+/// One row to put.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// The item as it is now.
+    Item(Box<Item>),
+    /// An endpoint of `owner`; the session's reference is the pull request. Written with the reverse table.
+    Endpoint {
+        /// The record that owns it.
+        owner: RefKey,
+        /// The endpoint.
+        session: Box<Session>,
+    },
+    /// A comment is known to the item: it joins `seenComments`.
+    Seen {
+        /// The item.
+        item: RefKey,
+        /// GraphQL node id.
+        node_id: String,
+    },
+    /// The identity of what spoke.
+    Identity {
+        /// Which.
+        identity: Identity,
+        /// Its new state.
+        state: IdentityState,
+    },
+    /// The item's portable file has to follow.
+    Mark {
+        /// The item.
+        item: RefKey,
+        /// Now, or with the next cycle.
+        urgency: Urgency,
+    },
+    /// The pull request that a head commit belongs to, for checks that only name the commit.
+    Head {
+        /// Lower-case hex commit.
+        sha: String,
+        /// The pull request.
+        pull_request: WorkItemRef,
+    },
+}
+
+/// What became of something that speaks. Unused is the absence of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdentityState {
+    /// Not seen.
+    Unused,
+    /// It spoke.
+    Spoken,
+    /// Dropped by policy; only the same delivery id decides it again.
+    Refused,
+}
+
+/// When an export mark is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// With the next cycle: `poll` only.
+    Cycle,
+    /// At once: `control` or `ended` changed.
+    Now,
+}

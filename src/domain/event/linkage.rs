@@ -1,0 +1,1 @@
+//! Which issues a pull request delivers: branch hint and closing keywords.

@@ -1,0 +1,1 @@
+//! From GitHub's payloads to [`super::Event`].

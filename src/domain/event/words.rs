@@ -1,0 +1,1 @@
+//! Control words in a comment.

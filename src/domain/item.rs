@@ -1,0 +1,80 @@
+//! Everything the store knows about one work item.
+
+use super::event::{Head, SubjectKind};
+use super::portable::{Control, Ended};
+use super::reference::WorkItemRef;
+use super::session::Session;
+use super::time::Time;
+
+/// One issue or pull request: what GitHub last said of it, its portable sections, and this machine's session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// GitHub's own spelling.
+    pub reference: WorkItemRef,
+    /// Raised by every change to what is exported; the exporter clears a mark only for the version it wrote.
+    pub version: u64,
+    /// What GitHub last said.
+    pub facts: Facts,
+    /// The live portable sections, `seenComments` aside (a table of its own).
+    pub sections: Sections,
+    /// This machine's record; absent when the item never had a session here.
+    pub session: Option<Session>,
+    /// What was created before it is seen, not new.
+    pub baseline: Option<Time>,
+    /// A portable change of another machine disarmed it: deliveries are held until a person says more.
+    pub held_by_adoption: bool,
+}
+
+/// What GitHub last said about an item.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Facts {
+    /// GitHub's repository id.
+    pub repository_id: Option<u64>,
+    /// GitHub's id of the issue or pull request object.
+    pub item_id: Option<u64>,
+    /// Issue or pull request, once known.
+    pub kind: Option<SubjectKind>,
+    /// Open, closed or not yet told.
+    pub open: Option<bool>,
+    /// The `updated_at` that `open` was taken from; an older fact never undoes a newer one.
+    pub updated_at: Option<Time>,
+    /// The last close.
+    pub closed_at: Option<Time>,
+    /// Head of a pull request, for checks that only name a commit.
+    pub head: Option<Head>,
+}
+
+/// The portable sections as the store holds them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sections {
+    /// The last control command, with unknown keys of other versions.
+    pub control: Option<Control>,
+    /// The last ending.
+    pub ended: Option<Ended>,
+    /// The latest `requestedAt` known.
+    pub commanded_at: Option<Time>,
+    /// Whether there is a poll section (seen comments, cursor time), so that an empty one is not invented.
+    pub has_poll: bool,
+    /// When a poll cycle last saw the item; volatile.
+    pub last_polled_at: Option<Time>,
+}
+
+impl Item {
+    /// An item nothing is known about yet.
+    pub fn new(reference: WorkItemRef) -> Self {
+        Self {
+            reference,
+            version: 0,
+            facts: Facts::default(),
+            sections: Sections::default(),
+            session: None,
+            baseline: None,
+            held_by_adoption: false,
+        }
+    }
+
+    /// Its session, when events can go to it.
+    pub fn live_session(&self) -> Option<&Session> {
+        self.session.as_ref().filter(|session| session.is_live())
+    }
+}

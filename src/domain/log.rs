@@ -1,0 +1,151 @@
+//! The event log's vocabulary and one entry of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+macro_rules! event_names {
+    ($($(#[$doc:meta])* $variant:ident => $text:literal,)*) => {
+        /// Every name the event log can hold; `events --types` prints them.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum EventName {
+            $($(#[$doc])* #[serde(rename = $text)] $variant,)*
+        }
+
+        impl EventName {
+            /// All names, in the order of the documentation.
+            pub const ALL: &'static [EventName] = &[$(EventName::$variant,)*];
+
+            /// The name as it stands in the log.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(EventName::$variant => $text,)* }
+            }
+        }
+    };
+}
+
+event_names! {
+    /// A signed delivery was accepted.
+    WebhookReceived => "webhook.received",
+    /// A request was refused at the door.
+    WebhookRejected => "webhook.rejected",
+    /// An event was given to endpoints.
+    RoutingRouted => "routing.routed",
+    /// An event was dropped, with the reason.
+    RoutingDropped => "routing.dropped",
+    /// An effect was stored.
+    DispatchQueued => "dispatch.queued",
+    /// An effect was done.
+    DispatchSucceeded => "dispatch.succeeded",
+    /// A try failed, or an effect was given up.
+    DispatchFailed => "dispatch.failed",
+    /// An effect no longer applied.
+    DispatchDropped => "dispatch.dropped",
+    /// A control word was obeyed.
+    ControlCommand => "control.command",
+    /// A control word was refused.
+    ControlRejected => "control.rejected",
+    /// Two different words in one comment.
+    ControlAmbiguous => "control.ambiguous",
+    /// A session was registered by hand.
+    SessionRegistered => "session.registered",
+    /// A harness was started.
+    SessionSpawned => "session.spawned",
+    /// A harness did not start.
+    SessionSpawnFailed => "session.spawn_failed",
+    /// A pull request was recorded.
+    SessionPrLinked => "session.pr_linked",
+    /// A pull request could not be recorded.
+    SessionLinkFailed => "session.link_failed",
+    /// A pull request's own conversation was started.
+    SessionPrSpawned => "session.pr_spawned",
+    /// A pull request's conversation ended with it.
+    SessionPrClosed => "session.pr_closed",
+    /// The record lives on after one of its pull requests closed.
+    SessionKeptOpen => "session.kept_open",
+    /// A dead harness was started again.
+    SessionRespawned => "session.respawned",
+    /// Deliveries are held.
+    SessionPaused => "session.paused",
+    /// Deliveries go on.
+    SessionResumed => "session.resumed",
+    /// A session was told to end by a person.
+    SessionClosed => "session.closed",
+    /// A session ended with its item.
+    SessionAutoclosed => "session.autoclosed",
+    /// An item was reset.
+    SessionReset => "session.reset",
+    /// A portable file was written.
+    ExportWritten => "export.written",
+    /// A portable file cannot be written; the mark stays.
+    ExportHeld => "export.held",
+    /// A change from another machine was taken in.
+    PortableAdopted => "portable.adopted",
+    /// The daemon is ready.
+    ServerStarted => "server.started",
+    /// The daemon ends.
+    ServerStopped => "server.stopped",
+    /// One poll cycle.
+    PollCycle => "poll.cycle",
+    /// One item of a poll failed.
+    PollItemError => "poll.item_error",
+    /// A poll found an item closed.
+    PollClosureDetected => "poll.closure_detected",
+}
+
+/// How much an entry matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Detail.
+    Debug,
+    /// Normal course.
+    Info,
+    /// Somebody should look.
+    Warn,
+    /// Something failed.
+    Error,
+}
+
+/// One entry before it has a time; secrets and payload text never enter it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LogEntry {
+    /// Its name.
+    pub event: EventName,
+    /// Its level.
+    pub level: Level,
+    /// Further fields in the order of writing; nulls are left out.
+    pub fields: Map<String, Value>,
+}
+
+impl LogEntry {
+    /// An entry without fields.
+    pub fn new(event: EventName, level: Level) -> Self {
+        Self { event, level, fields: Map::new() }
+    }
+
+    /// An `info` entry.
+    pub fn info(event: EventName) -> Self {
+        Self::new(event, Level::Info)
+    }
+
+    /// A `warn` entry.
+    pub fn warn(event: EventName) -> Self {
+        Self::new(event, Level::Warn)
+    }
+
+    /// The entry with one more field.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The entry with one more field when there is a value.
+    #[must_use]
+    pub fn with_some(self, key: &str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(key, value),
+            None => self,
+        }
+    }
+}

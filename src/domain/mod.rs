@@ -1,0 +1,16 @@
+//! Every decision of the product, pure: no files, clock, randomness, environment, processes or network.
+
+pub mod decide;
+pub mod effect;
+pub mod event;
+pub mod ids;
+pub mod item;
+pub mod json;
+pub mod log;
+pub mod message;
+pub mod policy;
+pub mod portable;
+pub mod ports;
+pub mod reference;
+pub mod session;
+pub mod time;

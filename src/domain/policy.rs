@@ -1,0 +1,116 @@
+//! The part of the configuration that decisions read; replaced whole on reload.
+
+use std::collections::BTreeSet;
+
+use super::ids::Login;
+use super::reference::RepoRef;
+
+/// What the operator allows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// Event names taken; empty takes all that have a row.
+    pub events: BTreeSet<String>,
+    /// Repositories taken; empty takes whatever arrives signed.
+    pub repositories: Vec<RepoRef>,
+    /// Who may speak, start and stop; empty admits nobody.
+    pub authorized_users: Vec<Login>,
+    /// Whose command line may arm an item from another machine, by login or user name.
+    pub trusted_operators: Vec<String>,
+    /// When an event without a session may make one.
+    pub spawn: SpawnPolicy,
+    /// The label `SpawnPolicy::Labeled` asks for; compared without ASCII case, as GitHub does.
+    pub label: String,
+    /// Whether only an armed item may spawn.
+    pub require_start: bool,
+    /// The control words.
+    pub keywords: Keywords,
+    /// Whether pull requests get conversations of their own.
+    pub session_per_pr: bool,
+    /// Harness of new sessions.
+    pub harness: String,
+    /// Comments in a row that trip the breaker; 0 is off.
+    pub breaker_deliveries: u32,
+    /// The window the breaker counts in, minutes.
+    pub breaker_minutes: u32,
+    /// Failed tries of an effect before it is a dead letter.
+    pub max_retries: u32,
+    /// How long an effect may run, seconds.
+    pub dispatch_timeout_seconds: u32,
+}
+
+/// When an event without a session may make one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpawnPolicy {
+    /// Only the command line.
+    Never,
+    /// When an entity the event names carries the label.
+    Labeled,
+    /// Always.
+    Always,
+}
+
+impl SpawnPolicy {
+    /// The word in the configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Labeled => "labeled",
+            Self::Always => "always",
+        }
+    }
+}
+
+/// The control words as configured; an empty one is disabled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keywords {
+    /// Whether words are read at all.
+    pub enabled: bool,
+    /// Default `the-loop start`.
+    pub start: String,
+    /// Default `the-loop stop`.
+    pub stop: String,
+    /// Default `the-loop pause`.
+    pub pause: String,
+    /// Default `the-loop resume`.
+    pub resume: String,
+}
+
+impl Default for Keywords {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            start: "the-loop start".into(),
+            stop: "the-loop stop".into(),
+            pause: "the-loop pause".into(),
+            resume: "the-loop resume".into(),
+        }
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            events: BTreeSet::new(),
+            repositories: Vec::new(),
+            authorized_users: Vec::new(),
+            trusted_operators: Vec::new(),
+            spawn: SpawnPolicy::Labeled,
+            label: "the-loop: auto-execute".into(),
+            require_start: true,
+            keywords: Keywords::default(),
+            session_per_pr: true,
+            harness: "claude".into(),
+            breaker_deliveries: 60,
+            breaker_minutes: 10,
+            max_retries: 8,
+            dispatch_timeout_seconds: 1800,
+        }
+    }
+}
+
+impl Policy {
+    /// Whether `login` may speak: listed by name, case ignored. Nobody is nobody.
+    pub fn admits(&self, login: Option<&Login>) -> bool {
+        login.is_some_and(|login| self.authorized_users.contains(login))
+    }
+}

@@ -1,0 +1,165 @@
+//! What the product asks of the outside world, as traits that the adapters implement.
+
+use std::path::PathBuf;
+
+use super::ids::BatchId;
+use super::reference::WorkItemRef;
+use super::session::{Life, PaneKey};
+use super::time::Time;
+
+/// The clock.
+pub trait Clock: Send + Sync {
+    /// Now, UTC.
+    fn now(&self) -> Time;
+}
+
+/// Fresh ids.
+pub trait Ids: Send + Sync {
+    /// A random UUID in lower-case hyphenated form.
+    fn uuid(&self) -> String;
+    /// A number below `bound`, for jitter.
+    fn below(&self, bound: u64) -> u64;
+}
+
+/// A harness ready to be started: what to run, where, with which marks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpawnRequest {
+    /// Key of the endpoint's pane.
+    pub key: PaneKey,
+    /// The id of the store, kept on the pane.
+    pub store: String,
+    /// The endpoint's reference, kept on the pane.
+    pub reference: WorkItemRef,
+    /// Session name wanted, already free of `.`, `:` and `#`.
+    pub session_name: String,
+    /// Session name when the wanted one belongs to another item.
+    pub fallback_name: String,
+    /// Working directory.
+    pub cwd: PathBuf,
+    /// Program and arguments; never a shell line.
+    pub argv: Vec<String>,
+    /// Variables the session gets beside the server's scrubbed environment.
+    pub env: Vec<(String, String)>,
+}
+
+/// How a harness takes text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PasteStyle {
+    /// Wait between paste and submit, milliseconds.
+    pub submit_delay_ms: u32,
+    /// Patterns on the screen that mean a dialog waits for a person; none holds `}`, `,` or `'`.
+    pub dialogs: Vec<String>,
+}
+
+/// One delivery into a pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliverRequest {
+    /// The key the pane must carry.
+    pub key: PaneKey,
+    /// The life it must be.
+    pub life: Life,
+    /// The delivery's name.
+    pub batch: BatchId,
+    /// The text, already made safe; handed over as a file, never as an argument.
+    pub text: String,
+    /// How the harness takes it.
+    pub style: PasteStyle,
+}
+
+/// What came of a delivery into a pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delivered {
+    /// Pasted and submitted.
+    Submitted,
+    /// Pasted; the pane changed before the submit.
+    PastedOnly,
+    /// Nothing was pasted: the pane did not satisfy the condition.
+    Refused(Refusal),
+    /// The runner could not be asked; nothing was pasted.
+    NotRun(String),
+    /// Nobody can know.
+    Unknown(String),
+}
+
+/// Why a pane took nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The pane is gone, or is another life.
+    OtherLife,
+    /// The harness ended.
+    Dead,
+    /// A dialog is on the screen, or input is off: wait.
+    Busy(String),
+}
+
+/// What a pane remembers of a delivery whose end nobody saw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remembered {
+    /// Pasted and submitted.
+    Submitted,
+    /// Pasted, not submitted; same life.
+    PastedOnly,
+    /// Nothing of it; same life.
+    Nothing,
+    /// The pane is of another life: it cannot say.
+    OtherLife,
+}
+
+/// A pane with our marks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pane {
+    /// The key it carries.
+    pub key: String,
+    /// The store it belongs to.
+    pub store: String,
+    /// The reference it carries.
+    pub reference: String,
+    /// Its life.
+    pub life: Life,
+    /// Whether the harness ended, with its exit status when known.
+    pub dead: Option<Option<i32>>,
+}
+
+/// Why the runner did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RunnerError {
+    /// It could not be reached; what it hosts may well be alive.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The harness did not start or ended at once; the text is its last screen or the reason.
+    #[error("{0}")]
+    SpawnFailed(String),
+    /// A session for this reference under another store is alive on our socket.
+    #[error("a living session for `{reference}` belongs to another store ({store})")]
+    OtherStore {
+        /// The reference.
+        reference: String,
+        /// The other store's id.
+        store: String,
+    },
+}
+
+/// What hosts harnesses.
+pub trait Runner: Send + Sync {
+    /// Starts a harness, or finds the living pane that already carries the key. A harness that exits within two
+    /// seconds is a failed spawn; a request that got no answer is `Unreachable`.
+    fn spawn(&self, request: &SpawnRequest) -> Result<Life, RunnerError>;
+    /// Waits until the pane has shown nothing new for half a second, at most `limit_ms`.
+    fn settle_screen(&self, life: &Life, limit_ms: u64);
+    /// Hands over one text.
+    fn deliver(&self, request: &DeliverRequest) -> Delivered;
+    /// What the pane remembers of `batch`, after every client that carried it is gone.
+    fn recall(
+        &self,
+        key: &PaneKey,
+        life: &Life,
+        batch: &BatchId,
+        style: &PasteStyle,
+    ) -> Result<Remembered, RunnerError>;
+    /// Submits what was pasted, under the same condition as a delivery.
+    fn submit(&self, request: &DeliverRequest) -> Delivered;
+    /// All panes that carry our marks. An empty list is sure; `Unreachable` is not.
+    fn panes(&self) -> Result<Vec<Pane>, RunnerError>;
+    /// Ends the harness of a pane that carries `key`: SIGTERM to its group, grace, SIGKILL. Ending what is gone is done.
+    fn end(&self, key: &PaneKey, life: &Life, grace_ms: u64, keep_pane: bool) -> Result<(), RunnerError>;
+}

@@ -1,0 +1,2 @@
+//! The `the-loop` binary: hands the command line to the library and its answer to the shell.
+fn main() {}

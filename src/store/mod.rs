@@ -1,0 +1,1 @@
+//! The one concrete store; the only place that names redb.
