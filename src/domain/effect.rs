@@ -79,8 +79,9 @@ pub enum EffectBody {
         identity: Option<Identity>,
         /// The message.
         message: Box<Message>,
-        /// Waited through a pause or hold: more than five of these arrive as one digest.
-        held: bool,
+        /// The record's generation when this was decided: what was said to a session that ended is not typed at the
+        /// next one.
+        generation: u64,
     },
     /// End the harness of an endpoint.
     End {
@@ -128,6 +129,8 @@ pub struct Claim {
     pub lane: RefKey,
     /// The effects done together; deliveries to one endpoint, or a single other effect.
     pub members: Vec<Place>,
+    /// The conversation acted on; for deliveries the one they fell back to.
+    pub endpoint: EndpointRef,
     /// Name of the delivery in the terminal.
     pub batch: BatchId,
     /// The life acted on, when there is one.

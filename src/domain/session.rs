@@ -16,6 +16,8 @@ use super::time::Time;
 pub struct Session {
     /// The item or pull request this conversation is for.
     pub reference: WorkItemRef,
+    /// What its panes carry; made once, kept over respawns and over renames of the item.
+    pub key: PaneKey,
     /// Name of the harness that runs it.
     pub harness: String,
     /// The harness's conversation, once known.
@@ -32,6 +34,8 @@ pub struct Session {
     pub created_at: Time,
     /// Last message accepted for it.
     pub last_event_at: Option<Time>,
+    /// Last time held deliveries were released; what waited since before it may arrive as one digest.
+    pub resumed_at: Option<Time>,
     /// Comments of one login in a row, for the breaker.
     pub breaker: Breaker,
 }
@@ -157,6 +161,24 @@ pub enum Liveness {
 }
 
 impl Session {
+    /// A conversation that does not run yet: `Recorded` for a pull request, until something speaks to it.
+    pub fn recorded(reference: WorkItemRef, key: PaneKey, harness: String, now: Time) -> Self {
+        Self {
+            reference,
+            key,
+            harness,
+            conversation: None,
+            cwd: None,
+            state: SessionState::Recorded,
+            generation: 0,
+            failed_spawns: 0,
+            created_at: now,
+            last_event_at: None,
+            resumed_at: None,
+            breaker: Breaker::default(),
+        }
+    }
+
     /// Whether events can be delivered or held for it: starting, live or paused.
     pub fn is_live(&self) -> bool {
         matches!(self.state, SessionState::Starting | SessionState::Live(_) | SessionState::Paused(_))

@@ -1,11 +1,47 @@
 //! `decide`: what an event changes, what it makes us do, and why it was dropped. Pure.
 
 use super::effect::NewEffect;
-use super::event::Identity;
+use super::event::{Content, Event, Identity};
 use super::item::Item;
 use super::log::LogEntry;
+use super::policy::Policy;
 use super::reference::{RefKey, WorkItemRef};
 use super::session::Session;
+use super::time::Time;
+
+mod control;
+mod draft;
+mod ending;
+mod facts;
+mod guards;
+mod messages;
+mod operator;
+mod records;
+mod resolve;
+mod speech;
+mod view;
+
+pub use operator::{OperatorCommand, decide_command};
+pub use resolve::{By, Named, branch_items, named, named_pull_requests, subject};
+pub use view::{DeliveryState, Known, View};
+
+/// Decides one event: what it changes, what it makes us do, why it was dropped.
+///
+/// The guards run in the order of the events rules, section 5. `now` is only used for what carries no time of its own.
+pub fn decide(event: &Event, view: &View, policy: &Policy, now: Time) -> Decision {
+    let mut draft = draft::Draft::new(event, view, policy, now);
+    let verdict = guards::pass(&draft).map_or_else(|verdict| verdict, |()| act(&mut draft));
+    Decision::Decided(draft.finish(verdict))
+}
+
+fn act(draft: &mut draft::Draft<'_>) -> Verdict {
+    let event = draft.event;
+    match &event.content {
+        Content::Speech(speech) => speech::act(draft, speech),
+        Content::Fact(fact) => facts::act(draft, fact),
+        Content::Ignored(_) => Verdict::Dropped(DropReason::IgnoredAction),
+    }
+}
 
 /// What came of one event.
 #[derive(Debug, Clone, PartialEq)]

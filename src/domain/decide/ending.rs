@@ -1,0 +1,114 @@
+//! Endings: of sessions, of items, of a pull request's conversation.
+
+use super::Urgency;
+use super::draft::Draft;
+use crate::domain::effect::{Class, EffectBody, EndpointRef};
+use crate::domain::log::{EventName, LogEntry};
+use crate::domain::portable::{Control, Ended};
+use crate::domain::reference::WorkItemRef;
+use crate::domain::session::{EndReason, Session, SessionState};
+use crate::domain::time::Time;
+
+/// Ends the record's own conversation and all its pull requests'. A spawn in flight ends itself by its generation.
+pub(super) fn end_sessions(draft: &mut Draft<'_>, owner: &WorkItemRef, reason: EndReason) {
+    let Some(known) = draft.known(owner).cloned() else { return };
+    let now = draft.now;
+    for endpoint in &known.endpoints {
+        if let Some(body) = draft
+            .endpoint_mut(owner, &endpoint.reference)
+            .and_then(|session| end(session, EndpointRef::PullRequest(endpoint.reference.clone()), reason, now))
+        {
+            draft.effect(owner, Class::Overtaking, body);
+        }
+    }
+    if !known.item.session.as_ref().is_some_and(is_over_not_yet) {
+        return;
+    }
+    let session = draft.item_mut(owner).session.as_mut();
+    if let Some(body) = session.and_then(|session| end(session, EndpointRef::Item, reason, now)) {
+        draft.effect(owner, Class::Overtaking, body);
+    }
+    let event = if reason == EndReason::Stopped { EventName::SessionClosed } else { EventName::SessionAutoclosed };
+    draft.log(LogEntry::info(event).with("reason", reason.as_str()), owner);
+}
+
+fn is_over_not_yet(session: &Session) -> bool {
+    !matches!(session.state, SessionState::Closed { .. } | SessionState::Closing(_))
+}
+
+/// Ends one conversation: the effect that does it, when there is a life to end.
+fn end(session: &mut Session, endpoint: EndpointRef, reason: EndReason, now: Time) -> Option<EffectBody> {
+    if !is_over_not_yet(session) {
+        return None;
+    }
+    session.generation += 1;
+    let life = session.life().cloned();
+    session.state = match &life {
+        Some(_) => SessionState::Closing(reason),
+        None => SessionState::Closed { at: now, reason },
+    };
+    life.map(|life| EffectBody::End { endpoint, life: Some(life), reason })
+}
+
+/// The item is over: sessions end, `control` is cleared, the ending is dated, `poll` stays.
+///
+/// `at` is when GitHub says it happened. Items nobody knows get no portable file from their end.
+pub(super) fn end_item(draft: &mut Draft<'_>, item: &WorkItemRef, at: Time, reason: EndReason) {
+    end_sessions(draft, item, reason);
+    let known = draft.item(item).is_some_and(|item| item.session.is_some() || item.sections.control.is_some());
+    if !known {
+        return;
+    }
+    let sections = &mut draft.item_mut(item).sections;
+    let requested = sections.control.as_ref().and_then(Control::at);
+    // Dated not before the command it clears, so that no copy of the command outlives it.
+    let at = at.whole_seconds().max(requested.unwrap_or(at.whole_seconds()));
+    sections.control = None;
+    let ended = Ended { at, reason: reason.as_str().to_owned() };
+    if sections.ended.as_ref().is_none_or(|earlier| (earlier.at, &earlier.reason) < (ended.at, &ended.reason)) {
+        sections.ended = Some(ended);
+    }
+    draft.mark(item, Urgency::Now);
+}
+
+/// A pull request closed: its conversation ends on every record that lists it, and the records live on.
+pub(super) fn close_endpoint(draft: &mut Draft<'_>, pull_request: &WorkItemRef, reason: EndReason) -> bool {
+    let owners = draft.view.owners.get(&pull_request.key()).cloned().unwrap_or_default();
+    let now = draft.now;
+    let mut closed = false;
+    for owner in owners {
+        let Some(owner) = draft.view.items.get(&owner).map(|known| known.item.reference.clone()) else { continue };
+        let open = draft.known(&owner).and_then(|known| known.endpoint(pull_request)).is_some_and(is_over_not_yet);
+        if !open {
+            continue;
+        }
+        let endpoint = EndpointRef::PullRequest(pull_request.clone());
+        let session = draft.endpoint_mut(&owner, pull_request);
+        if let Some(body) = session.and_then(|session| end(session, endpoint, reason, now)) {
+            draft.effect(&owner, Class::Overtaking, body);
+        }
+        let entry = |name| LogEntry::info(name).with("pullRequest", pull_request.to_string());
+        draft.log(entry(EventName::SessionPrClosed).with("reason", reason.as_str()), &owner);
+        draft.log(entry(EventName::SessionKeptOpen), &owner);
+        closed = true;
+    }
+    closed
+}
+
+/// A pull request reopened: its conversation can be spawned again, by the next thing that speaks to it.
+pub(super) fn revive_endpoint(draft: &mut Draft<'_>, pull_request: &WorkItemRef) -> bool {
+    let mut revived = false;
+    for owner in draft.view.live_owners(pull_request) {
+        let Some(endpoint) = draft.known(&owner).and_then(|known| known.endpoint(pull_request)) else { continue };
+        if is_over_not_yet(endpoint) {
+            continue;
+        }
+        if let Some(session) = draft.endpoint_mut(&owner, pull_request) {
+            session.generation += 1;
+            session.failed_spawns = 0;
+            session.state = SessionState::Recorded;
+            revived = true;
+        }
+    }
+    revived
+}

@@ -1,0 +1,172 @@
+//! What speaks: comments, reviews and failed checks (events rules, sections 3 to 7).
+
+use super::draft::Draft;
+use super::resolve::{self, Match};
+use super::view::DeliveryState;
+use super::{Change, DropReason, IdentityState, Verdict, control, messages, records};
+use crate::domain::event::words::{self, Words};
+use crate::domain::event::{Check, Form, Identity, Speech, Subject};
+use crate::domain::ids::Login;
+use crate::domain::message::Message;
+use crate::domain::reference::WorkItemRef;
+
+/// Guards 5 to 10 and the delivery.
+pub(super) fn act(draft: &mut Draft<'_>, speech: &Speech) -> Verdict {
+    if draft.view.posted_by_us || words::has_marker(&speech.text) {
+        return settle(draft, speech, Verdict::Dropped(DropReason::SelfAuthored));
+    }
+    let verdict = match (&speech.form, &speech.subject) {
+        (Form::Check(check), _) => check_verdict(draft, speech, check),
+        (_, Some(subject)) => words_verdict(draft, speech, subject),
+        (_, None) => Verdict::Dropped(DropReason::NoWorkItem),
+    };
+    settle(draft, speech, verdict)
+}
+
+/// Whether the sender may speak here and wrote the text.
+fn is_admitted(draft: &Draft<'_>, speech: &Speech) -> bool {
+    let sender: Option<&Login> = draft.event.sender.as_ref();
+    draft.policy.admits(sender) && speech.author.as_ref() == sender
+}
+
+fn words_verdict(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject) -> Verdict {
+    if !is_admitted(draft, speech) {
+        return Verdict::Refused(DropReason::UnauthorizedActor);
+    }
+    if let Some(verdict) = spoken_before(draft, speech) {
+        return verdict;
+    }
+    let counted = resolve::counted(resolve::named(draft.event, draft.policy), draft.view);
+    let may_link = draft.policy.admits(subject.author.as_ref());
+    let matches = resolve::matches(subject, &counted, draft.view, draft.policy, may_link);
+    let Some(first) = counted.first().map(|named| named.reference.clone()) else {
+        return Verdict::Dropped(DropReason::NoWorkItem);
+    };
+    match words::read(&speech.text, &draft.policy.keywords) {
+        Words::Plain => plain(draft, speech, subject, &matches, &first),
+        Words::Ambiguous => control::ambiguous(draft, subject),
+        Words::Command { word, rest } => {
+            let said = control::Said { word, rest, speech, subject };
+            control::act(draft, &said, &matches, &first)
+        }
+    }
+}
+
+/// A comment without a control word goes to every record it matches, or may start one.
+fn plain(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject, matches: &[Match], first: &WorkItemRef) -> Verdict {
+    let message = messages::of_speech(draft.event, speech, subject, speech.text.clone());
+    if matches.is_empty() {
+        let seed = records::Seed { subject, by_fact: false };
+        return match records::start(draft, first, &seed, None) {
+            Err(reason) => Verdict::Refused(reason),
+            Ok(_) if !is_new(draft, first, speech) => Verdict::Accepted,
+            Ok(started) => {
+                deliver(draft, &[started], speech, &message);
+                Verdict::Accepted
+            }
+        };
+    }
+    let fresh: Vec<Match> = matches.iter().filter(|m| is_new(draft, &m.owner, speech)).cloned().collect();
+    if fresh.is_empty() {
+        return Verdict::Dropped(DropReason::NotNew);
+    }
+    deliver(draft, &fresh, speech, &message);
+    Verdict::Accepted
+}
+
+fn check_verdict(draft: &mut Draft<'_>, speech: &Speech, check: &Check) -> Verdict {
+    if check.is_workflow_run && draft.view.head_checked {
+        return Verdict::Dropped(DropReason::IgnoredAction);
+    }
+    if let Some(verdict) = spoken_before(draft, speech) {
+        return verdict;
+    }
+    let matches = resolve::matches_of_check(check, draft.event, draft.view, draft.policy);
+    let Some(about) = matches.first().map(|m| check_subject(draft, check, m)) else {
+        return Verdict::Dropped(DropReason::NoWorkItem);
+    };
+    let fresh: Vec<Match> = matches.into_iter().filter(|m| is_new(draft, &m.owner, speech)).collect();
+    if fresh.is_empty() {
+        return Verdict::Dropped(DropReason::NotNew);
+    }
+    let message = messages::of_check(draft.event, speech, check, about);
+    deliver(draft, &fresh, speech, &message);
+    if !check.is_workflow_run
+        && let Some(head) = checked_head(draft.event, check)
+    {
+        draft.identity(&head, IdentityState::Spoken);
+    }
+    Verdict::Accepted
+}
+
+/// The identity under which a head is remembered as one that a check spoke about.
+pub(super) fn checked_head(event: &crate::domain::event::Event, check: &Check) -> Option<Identity> {
+    let repository = event.repository.as_ref()?;
+    Some(Identity::new(repository.reference.host(), repository.id, "checked-head", &check.head_sha))
+}
+
+fn check_subject(draft: &Draft<'_>, check: &Check, first: &Match) -> WorkItemRef {
+    let pull_requests = resolve::check_pull_requests(check, draft.event, draft.view);
+    pull_requests.into_iter().next().unwrap_or_else(|| first.owner.clone())
+}
+
+/// Guard 7: the identity was consumed, unless the same delivery id asks again for a refused one.
+fn spoken_before(draft: &Draft<'_>, speech: &Speech) -> Option<Verdict> {
+    let retried = draft.view.delivery == Some(DeliveryState::Refused);
+    let used = match draft.view.identity {
+        IdentityState::Unused => false,
+        IdentityState::Refused => !retried,
+        IdentityState::Spoken => true,
+    };
+    let forgotten = speech.created_at.zip(draft.view.watermark).is_some_and(|(at, watermark)| at < watermark);
+    match (used, forgotten) {
+        (true, _) => Some(Verdict::Dropped(DropReason::SameEvent)),
+        (false, true) => Some(Verdict::Dropped(DropReason::NotNew)),
+        (false, false) => None,
+    }
+}
+
+/// Whether `speech` is not older than what the item's present life began with.
+pub(super) fn is_new(draft: &Draft<'_>, owner: &WorkItemRef, speech: &Speech) -> bool {
+    let baseline = draft.item(owner).and_then(|item| item.baseline);
+    speech.created_at.zip(baseline).is_none_or(|(at, baseline)| at >= baseline)
+}
+
+/// Stores one delivery per matched record.
+pub(super) fn deliver(draft: &mut Draft<'_>, matches: &[Match], speech: &Speech, message: &Message) {
+    for matched in matches {
+        records::deliver(draft, matched, Some(&speech.identity), message.clone());
+    }
+}
+
+/// Consumes the identity and makes the comment seen, as the verdict says.
+fn settle(draft: &mut Draft<'_>, speech: &Speech, verdict: Verdict) -> Verdict {
+    let state = match verdict {
+        Verdict::Accepted | Verdict::Dropped(DropReason::AmbiguousCommand | DropReason::OlderCommand) => {
+            Some(IdentityState::Spoken)
+        }
+        Verdict::Refused(_) if draft.view.identity != IdentityState::Spoken => Some(IdentityState::Refused),
+        _ => None,
+    };
+    if let Some(state) = state {
+        draft.identity(&speech.identity, state);
+    }
+    for named in resolve::named(draft.event, draft.policy) {
+        draft.seen(&named.reference, speech.node_id.as_deref());
+    }
+    if let (Verdict::Accepted, Some(subject)) = (verdict, &speech.subject) {
+        for owner in draft.view.live_owners(&subject.reference) {
+            draft.seen(&owner, speech.node_id.as_deref());
+        }
+    }
+    verdict
+}
+
+/// The head of a pull request that is ours, so that checks naming only a commit find it.
+pub(super) fn record_head(draft: &mut Draft<'_>, subject: &Subject) {
+    if let Some(head) = &subject.head
+        && !head.sha.is_empty()
+    {
+        draft.change(Change::Head { sha: head.sha.clone(), pull_request: subject.reference.clone() });
+    }
+}

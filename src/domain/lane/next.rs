@@ -1,0 +1,144 @@
+//! The next step of a lane: each effect is checked again just before it acts.
+
+use super::{DIGEST_ABOVE, ENDPOINT_SPAWN_TRIES, LaneView, MAX_BATCH, MAX_BATCH_BYTES, Next, Work};
+use crate::domain::effect::{Class, Effect, EffectBody, EndpointRef, Place};
+use crate::domain::message::Message;
+use crate::domain::session::{EndReason, Life, Session, SessionState};
+use crate::domain::time::Time;
+
+/// Where a delivery goes now.
+enum Target<'v> {
+    /// To this conversation, which runs.
+    Live(EndpointRef, &'v Session, Life),
+    /// To this one, once it runs.
+    Spawn(EndpointRef),
+    /// Nowhere: the record ended since.
+    Ended,
+    /// Nowhere: the record could not be started.
+    Unstartable,
+}
+
+/// Decides the next step. Ends come first and are never held; everything else waits while the record is held.
+pub fn next(view: &LaneView, now: Time) -> Next {
+    let Some(first) = view.effects.first() else { return Next::Idle };
+    if first.place.class != Class::Overtaking
+        && let Some(why) = held(view)
+    {
+        return Next::Wait { until: None, why };
+    }
+    for effect in &view.effects {
+        if let Some(until) = effect.not_before.filter(|until| *until > now) {
+            return Next::Wait { until: Some(until), why: "retry" };
+        }
+        match &effect.body {
+            EffectBody::End { endpoint, life, reason } => return end(view, effect, endpoint, life.as_ref(), *reason),
+            EffectBody::Spawn { endpoint, generation, resume } => {
+                return spawn(view, effect, endpoint, *generation, *resume);
+            }
+            EffectBody::Deliver { endpoint, generation, .. } => match target(view, endpoint, *generation) {
+                Target::Live(_, session, _) if session.breaker.tripped => {}
+                Target::Live(endpoint, session, life) => return deliver(view, effect, endpoint, session, life, now),
+                Target::Spawn(endpoint) => return Next::Prepare { endpoint },
+                Target::Ended => return Next::Drop { places: vec![effect.place], reason: "session-ended" },
+                Target::Unstartable => return bury(effect),
+            },
+        }
+    }
+    Next::Wait { until: None, why: "breaker" }
+}
+
+/// Why the whole lane is held, if it is.
+fn held(view: &LaneView) -> Option<&'static str> {
+    if view.item.session.as_ref().is_some_and(Session::is_paused) {
+        return Some("paused");
+    }
+    view.item.held_by_adoption.then_some("disarmed-elsewhere")
+}
+
+fn end(view: &LaneView, effect: &Effect, endpoint: &EndpointRef, life: Option<&Life>, reason: EndReason) -> Next {
+    match (view.session(endpoint), life) {
+        (Some(session), Some(life)) => Next::Do(Work::End {
+            place: effect.place,
+            endpoint: endpoint.clone(),
+            session: Box::new(session.clone()),
+            life: life.clone(),
+            reason,
+        }),
+        _ => Next::Drop { places: vec![effect.place], reason: "nothing-to-end" },
+    }
+}
+
+fn spawn(view: &LaneView, effect: &Effect, endpoint: &EndpointRef, generation: u64, resume: bool) -> Next {
+    let record_lives = view.item.live_session().is_some();
+    match view.session(endpoint) {
+        Some(session)
+            if record_lives && session.generation == generation && session.state == SessionState::Starting =>
+        {
+            Next::Do(Work::Spawn {
+                place: effect.place,
+                endpoint: endpoint.clone(),
+                session: Box::new(session.clone()),
+                // A conversation that could not be resumed is tried fresh.
+                resume: resume && effect.attempts == 0,
+            })
+        }
+        _ => Next::Drop { places: vec![effect.place], reason: "no-longer-wanted" },
+    }
+}
+
+fn bury(effect: &Effect) -> Next {
+    Next::Bury { place: effect.place, detail: "its session could not be started".into() }
+}
+
+fn target<'v>(view: &'v LaneView, endpoint: &EndpointRef, generation: u64) -> Target<'v> {
+    let Some(record) = &view.item.session else { return Target::Ended };
+    if matches!(record.state, SessionState::Closed { reason: EndReason::SpawnFailed, .. }) {
+        return Target::Unstartable;
+    }
+    if record.generation != generation || !record.is_live() {
+        return Target::Ended;
+    }
+    if let EndpointRef::PullRequest(reference) = endpoint
+        && let Some(session) = view.endpoint(reference)
+    {
+        match &session.state {
+            SessionState::Live(life) => return Target::Live(endpoint.clone(), session, life.clone()),
+            SessionState::Recorded | SessionState::Starting if session.failed_spawns < ENDPOINT_SPAWN_TRIES => {
+                return Target::Spawn(endpoint.clone());
+            }
+            _ => {}
+        }
+    }
+    match &record.state {
+        SessionState::Live(life) => Target::Live(EndpointRef::Item, record, life.clone()),
+        _ => Target::Spawn(EndpointRef::Item),
+    }
+}
+
+/// The first delivery with all that wait right behind it for the same conversation.
+fn deliver(view: &LaneView, first: &Effect, endpoint: EndpointRef, session: &Session, life: Life, now: Time) -> Next {
+    let waiting = view.effects.iter().skip_while(|effect| effect.place != first.place);
+    let mut members: Vec<Place> = Vec::new();
+    let mut messages: Vec<Message> = Vec::new();
+    let (mut bytes, mut held) = (0, 0);
+    for effect in waiting.take(MAX_BATCH) {
+        let EffectBody::Deliver { endpoint: wanted, message, generation, .. } = &effect.body else { break };
+        let same = matches!(target(view, wanted, *generation), Target::Live(to, ..) if to == endpoint);
+        let ready = effect.not_before.is_none_or(|until| until <= now);
+        bytes += message.text.len();
+        if !same || !ready || (bytes > MAX_BATCH_BYTES && !members.is_empty()) {
+            break;
+        }
+        held += usize::from(session.resumed_at.is_some_and(|resumed| effect.created_at <= resumed));
+        members.push(effect.place);
+        messages.push(message.as_ref().clone());
+    }
+    Next::Do(Work::Deliver {
+        members,
+        endpoint,
+        session: Box::new(session.clone()),
+        life,
+        messages,
+        digest: held > DIGEST_ABOVE,
+    })
+}
