@@ -163,3 +163,23 @@ pub trait Runner: Send + Sync {
     /// Ends the harness of a pane that carries `key`: SIGTERM to its group, grace, SIGKILL. Ending what is gone is done.
     fn end(&self, key: &PaneKey, life: &Life, grace_ms: u64, keep_pane: bool) -> Result<(), RunnerError>;
 }
+
+/// Where the decision trail is written.
+pub trait EventLog: Send {
+    /// Appends whole lines, durably, in order.
+    fn append(&mut self, lines: &[String]) -> Result<(), LogError>;
+    /// The lines in the last `bytes` of the log, the first of them perhaps cut.
+    fn last_lines(&mut self, bytes: u64) -> Result<Vec<String>, LogError>;
+}
+
+/// Why the log could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what} the event log {}: {source}", path.display())]
+pub struct LogError {
+    /// What was tried.
+    pub what: &'static str,
+    /// On which file.
+    pub path: PathBuf,
+    /// Why it failed.
+    pub source: std::io::Error,
+}

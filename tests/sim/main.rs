@@ -1,1 +1,47 @@
-fn main() {}
+//! Simulation: the whole app over a storage that crashes, a runner that misbehaves and a clock that is turned by hand,
+//! all from one seed. `SIM_SEEDS=n` runs more seeds, `SIM_SEED=n` runs one and prints its steps.
+
+mod github;
+mod invariants;
+mod planted;
+mod rng;
+mod terminal;
+mod world;
+
+use world::{Plan, World};
+
+fn seeds(default: u64) -> Vec<u64> {
+    match (std::env::var("SIM_SEED"), std::env::var("SIM_SEEDS")) {
+        (Ok(seed), _) => vec![seed.parse().expect("SIM_SEED is a number")],
+        (_, Ok(count)) => (0..count.parse().expect("SIM_SEEDS is a number")).collect(),
+        _ => (0..default).collect(),
+    }
+}
+
+fn run(plan: &Plan, count: u64) {
+    for seed in seeds(count) {
+        if let Err(violations) = World::run(plan, seed) {
+            panic!("seed {seed}: {}", violations.join("\n"));
+        }
+    }
+}
+
+#[test]
+fn calm_weather_delivers_everything_once_in_order() {
+    run(&Plan::calm(), 30);
+}
+
+#[test]
+fn crashes_between_any_two_steps_lose_and_double_nothing() {
+    run(&Plan::crashes(), 60);
+}
+
+#[test]
+fn silent_terminals_lost_replies_and_dying_panes() {
+    run(&Plan::storm(), 60);
+}
+
+#[test]
+fn stops_closes_and_reopenings_against_work_in_flight() {
+    run(&Plan::endings(), 60);
+}

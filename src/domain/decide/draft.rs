@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::view::{Known, View};
-use super::{Change, DropReason, IdentityState, Outcome, Urgency, Verdict};
+use super::{Change, DropReason, IdentityState, MissingFact, Outcome, Urgency, Verdict};
 use crate::domain::effect::{Class, EffectBody, NewEffect};
 use crate::domain::event::{Event, Identity};
 use crate::domain::item::Item;
@@ -19,6 +19,8 @@ pub(super) struct Draft<'a> {
     pub(super) view: &'a View,
     pub(super) policy: &'a Policy,
     pub(super) now: Time,
+    /// Set when the decision cannot be made without asking GitHub.
+    pub(super) missing: Option<MissingFact>,
     touched: BTreeMap<RefKey, Known>,
     items: BTreeSet<RefKey>,
     endpoints: BTreeSet<(RefKey, RefKey)>,
@@ -35,6 +37,7 @@ impl<'a> Draft<'a> {
             view,
             policy,
             now,
+            missing: None,
             touched: BTreeMap::new(),
             items: BTreeSet::new(),
             endpoints: BTreeSet::new(),

@@ -89,7 +89,9 @@ fn is_newer_opening(item: Option<&Item>, subject: &Subject) -> bool {
 
 /// A fact about a pull request records its linkage; one that shows the label may start an armed item.
 fn linked(draft: &mut Draft<'_>, subject: &Subject, may_start: bool) -> Verdict {
-    let counted = resolve::counted(resolve::named(draft.event, draft.policy), draft.view);
+    let named = resolve::named(draft.event, draft.policy);
+    draft.missing = resolve::missing(subject, &named, draft.view);
+    let counted = resolve::counted(named, draft.view);
     let may_link = draft.policy.admits(subject.author.as_ref());
     let matches = resolve::matches(subject, &counted, draft.view, draft.policy, may_link);
     for matched in &matches {

@@ -13,16 +13,21 @@ mod control;
 mod draft;
 mod ending;
 mod facts;
+#[cfg(test)]
+mod fixtures;
 mod guards;
 mod messages;
 mod operator;
 mod records;
 mod resolve;
 mod speech;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub use operator::{OperatorCommand, decide_command};
 pub use resolve::{By, Named, branch_items, named, named_pull_requests, subject};
+pub use speech::checked_head;
 pub use view::{DeliveryState, Known, View};
 
 /// Decides one event: what it changes, what it makes us do, why it was dropped.
@@ -31,7 +36,10 @@ pub use view::{DeliveryState, Known, View};
 pub fn decide(event: &Event, view: &View, policy: &Policy, now: Time) -> Decision {
     let mut draft = draft::Draft::new(event, view, policy, now);
     let verdict = guards::pass(&draft).map_or_else(|verdict| verdict, |()| act(&mut draft));
-    Decision::Decided(draft.finish(verdict))
+    match draft.missing.take() {
+        Some(fact) => Decision::Needs(fact),
+        None => Decision::Decided(draft.finish(verdict)),
+    }
 }
 
 fn act(draft: &mut draft::Draft<'_>) -> Verdict {
@@ -48,12 +56,13 @@ fn act(draft: &mut draft::Draft<'_>) -> Verdict {
 pub enum Decision {
     /// Decided, with everything to store.
     Decided(Outcome),
-    /// A fact is missing that only GitHub has; decided again with it, or without when nobody can be asked.
+    /// A fact is missing that only GitHub has; decided again with it, or with the fact in [`View::without`] when nobody
+    /// can be asked.
     Needs(MissingFact),
 }
 
 /// A fact `decide` cannot know from the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MissingFact {
     /// The issues a pull request closes, by GitHub's own linkage.
     Linkage(WorkItemRef),

@@ -1,5 +1,6 @@
 //! Which records an event belongs to (events rules, section 4).
 
+use super::MissingFact;
 use super::view::View;
 use crate::domain::effect::EndpointRef;
 use crate::domain::event::linkage::{self, Hint};
@@ -75,6 +76,18 @@ pub fn named(event: &Event, policy: &Policy) -> Vec<Named> {
 /// The references that count: a branch hint only when its issue has a row of its own.
 pub fn counted(named: Vec<Named>, view: &View) -> Vec<Named> {
     named.into_iter().filter(|named| named.by != By::Branch || view.item(&named.reference).is_some()).collect()
+}
+
+/// The fact about a pull request that would decide where its event goes, unless nobody can be asked for it.
+pub fn missing(subject: &Subject, named: &[Named], view: &View) -> Option<MissingFact> {
+    if subject.kind == SubjectKind::Issue || view.is_live(&subject.reference) {
+        return None;
+    }
+    let hinted = named.iter().filter(|named| named.by == By::Branch && view.item(&named.reference).is_none());
+    let facts = hinted.map(|named| MissingFact::IssueExists(named.reference.clone()));
+    let unowned = view.live_owners(&subject.reference).is_empty();
+    let linkage = unowned.then(|| MissingFact::Linkage(subject.reference.clone()));
+    facts.chain(linkage).find(|fact| !view.without.contains(fact))
 }
 
 /// The live records that get an event about `subject`.

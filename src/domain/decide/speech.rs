@@ -5,9 +5,10 @@ use super::resolve::{self, Match};
 use super::view::DeliveryState;
 use super::{Change, DropReason, IdentityState, Verdict, control, messages, records};
 use crate::domain::event::words::{self, Words};
-use crate::domain::event::{Check, Form, Identity, Speech, Subject};
+use crate::domain::event::{Check, Event, Form, Identity, Speech, Subject};
 use crate::domain::ids::Login;
 use crate::domain::message::Message;
+use crate::domain::portable::Command;
 use crate::domain::reference::WorkItemRef;
 
 /// Guards 5 to 10 and the delivery.
@@ -36,13 +37,19 @@ fn words_verdict(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject) -> V
     if let Some(verdict) = spoken_before(draft, speech) {
         return verdict;
     }
-    let counted = resolve::counted(resolve::named(draft.event, draft.policy), draft.view);
+    let named = resolve::named(draft.event, draft.policy);
+    let words = words::read(&speech.text, &draft.policy.keywords);
+    // Stops and pauses are decided at once, with what is known.
+    if !matches!(&words, Words::Command { word: Command::Stop | Command::Pause, .. }) {
+        draft.missing = resolve::missing(subject, &named, draft.view);
+    }
+    let counted = resolve::counted(named, draft.view);
     let may_link = draft.policy.admits(subject.author.as_ref());
     let matches = resolve::matches(subject, &counted, draft.view, draft.policy, may_link);
     let Some(first) = counted.first().map(|named| named.reference.clone()) else {
         return Verdict::Dropped(DropReason::NoWorkItem);
     };
-    match words::read(&speech.text, &draft.policy.keywords) {
+    match words {
         Words::Plain => plain(draft, speech, subject, &matches, &first),
         Words::Ambiguous => control::ambiguous(draft, subject),
         Words::Command { word, rest } => {
@@ -100,7 +107,7 @@ fn check_verdict(draft: &mut Draft<'_>, speech: &Speech, check: &Check) -> Verdi
 }
 
 /// The identity under which a head is remembered as one that a check spoke about.
-pub(super) fn checked_head(event: &crate::domain::event::Event, check: &Check) -> Option<Identity> {
+pub fn checked_head(event: &Event, check: &Check) -> Option<Identity> {
     let repository = event.repository.as_ref()?;
     Some(Identity::new(repository.reference.host(), repository.id, "checked-head", &check.head_sha))
 }

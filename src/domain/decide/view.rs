@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::IdentityState;
+use super::{IdentityState, MissingFact};
 use crate::domain::ids::StoreId;
 use crate::domain::item::Item;
 use crate::domain::reference::{RefKey, WorkItemRef};
@@ -41,6 +41,8 @@ pub struct View {
     pub owners: BTreeMap<RefKey, Vec<RefKey>>,
     /// Pull request whose recorded head is the event's commit, for checks.
     pub head_owner: Option<WorkItemRef>,
+    /// Facts that nobody could be asked for: decided without them.
+    pub without: Vec<MissingFact>,
 }
 
 /// An item with the endpoints its record owns.
@@ -65,6 +67,7 @@ impl View {
             items: BTreeMap::new(),
             owners: BTreeMap::new(),
             head_owner: None,
+            without: Vec::new(),
         }
     }
 

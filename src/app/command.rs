@@ -1,0 +1,40 @@
+//! The operator's control words: decided like a word on the ticket, in one transaction.
+
+use super::request::Commanded;
+use super::{App, view};
+use crate::domain::decide::{self, OperatorCommand, Verdict};
+use crate::domain::ids::DeliveryId;
+use crate::domain::portable::Command;
+use crate::domain::reference::{RefKey, WorkItemRef};
+use crate::store::{StoreError, View as _};
+
+impl App {
+    /// Obeys `word` for `item`, and says what it did and which lanes have work now.
+    pub fn command(&self, item: &WorkItemRef, word: &Command, actor: &str) -> Result<(Commanded, Vec<RefKey>), StoreError> {
+        let id = DeliveryId::parse(&format!("cli-{}", self.parts.ids.uuid())).map_err(|e| StoreError::Bug(e.to_string()))?;
+        let command = OperatorCommand { item: item.clone(), word: word.clone(), actor: actor.to_owned(), id };
+        let (settings, store, now) = (self.settings(), self.parts.store.id(), self.now());
+        self.parts.store.write(move |tx| {
+            let view = view::of_item(tx, &store, &command.item)?;
+            let outcome = decide::decide_command(&command, &view, &settings.policy, now);
+            let lanes = tx.apply_outcome(&outcome, now)?;
+            let waiting = tx.lane(&command.item.key(), usize::MAX)?.len();
+            Ok((commanded(&command, outcome.verdict, waiting), lanes))
+        })
+    }
+}
+
+fn commanded(command: &OperatorCommand, verdict: Verdict, waiting: usize) -> Commanded {
+    let reason = match verdict {
+        Verdict::Accepted => None,
+        Verdict::Dropped(reason) | Verdict::Refused(reason) => Some(reason.as_str().to_owned()),
+    };
+    Commanded {
+        work_item: command.item.to_string(),
+        command: command.word.as_str().to_owned(),
+        acted: verdict == Verdict::Accepted,
+        refused: matches!(verdict, Verdict::Refused(_)),
+        reason,
+        waiting,
+    }
+}

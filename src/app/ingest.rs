@@ -1,0 +1,138 @@
+//! Taking an event in: one transaction from the delivery id to the stored effects.
+
+use std::sync::Arc;
+
+use super::{App, Settings, view};
+use crate::domain::decide::{self, Decision, DeliveryState, Outcome, Verdict};
+use crate::domain::event::Event;
+use crate::domain::ids::StoreId;
+use crate::domain::log::{EventName, LogEntry};
+use crate::domain::reference::RefKey;
+use crate::domain::time::Time;
+use crate::store::{Job, StoreError, View as _, WriteTx};
+
+/// An event with the text it was made from, which is kept only when a bug keeps it from being decided.
+#[derive(Debug, Clone)]
+pub struct Arrival {
+    /// The event.
+    pub event: Event,
+    /// The JSON it was made from.
+    pub body: bytes::Bytes,
+}
+
+/// What became of an arrival, and the lanes that have work now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Taken {
+    /// The decision's end.
+    pub verdict: Verdict,
+    /// Lanes to look at.
+    pub lanes: Vec<RefKey>,
+    /// Whether a portable file has to follow.
+    pub marked: bool,
+}
+
+impl App {
+    /// Decides `arrival` durably and waits for the commit.
+    pub fn ingest(&self, arrival: &Arrival) -> Result<Taken, StoreError> {
+        let deciding = self.deciding(arrival);
+        let taken = self.parts.store.write(move |tx| deciding.run(tx));
+        match taken {
+            Err(StoreError::Bug(text)) => self.keep_undecided(arrival, &text),
+            taken => taken,
+        }
+    }
+
+    /// Decides `arrival` with the next group of writes; `done` is called after their commit.
+    pub fn submit(&self, arrival: Arrival, done: impl FnOnce(Result<Taken, StoreError>) + Send + 'static) {
+        let deciding = self.deciding(&arrival);
+        let result = Arc::new(std::sync::Mutex::new(None));
+        let slot = Arc::clone(&result);
+        let app = self.clone();
+        self.parts.store.submit(Job {
+            run: Box::new(move |tx| {
+                let taken = deciding.run(tx)?;
+                *slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(taken);
+                Ok(())
+            }),
+            done: Box::new(move |committed| {
+                let taken = result.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+                done(match (committed, taken) {
+                    (Ok(()), Some(taken)) => Ok(taken),
+                    (Ok(()), None) => Err(StoreError::Bug("a decision left no answer".into())),
+                    (Err(StoreError::Bug(text)), _) => app.keep_undecided(&arrival, &text),
+                    (Err(error), _) => Err(error),
+                });
+            }),
+        });
+    }
+
+    fn deciding(&self, arrival: &Arrival) -> Deciding {
+        Deciding {
+            event: Arc::new(arrival.event.clone()),
+            settings: self.settings(),
+            store: self.parts.store.id(),
+            now: self.now(),
+        }
+    }
+
+    /// What cannot be decided because of a bug is kept whole, for `dispatch retry`.
+    fn keep_undecided(&self, arrival: &Arrival, error: &str) -> Result<Taken, StoreError> {
+        let (arrival, error, now) = (arrival.clone(), error.to_owned(), self.now());
+        self.parts.store.write(move |tx| {
+            let Arrival { event, body } = &arrival;
+            tx.put_undecidable(&event.delivery, &event.name, body, &error, now)?;
+            tx.put_delivery(&event.delivery, DeliveryState::Undecidable, now)?;
+            let verdict = Verdict::Accepted;
+            Ok(Taken { verdict, lanes: Vec::new(), marked: false })
+        })
+    }
+}
+
+/// One decision, ready to run in a transaction; it can be run again when its group is.
+struct Deciding {
+    event: Arc<Event>,
+    settings: Arc<Settings>,
+    store: StoreId,
+    now: Time,
+}
+
+impl Deciding {
+    fn run(&self, tx: &mut WriteTx<'_>) -> Result<Taken, StoreError> {
+        let mut view = view::of_event(tx, &self.store, &self.event, &self.settings.policy)?;
+        let arrived_before = view.delivery.is_some();
+        let outcome = decide_without_asking(&self.event, &mut view, &self.settings, self.now);
+        tx.append_journal(&received(&self.event, arrived_before), self.now)?;
+        self.remember_delivery(tx, &outcome)?;
+        let verdict = outcome.verdict;
+        let marked = outcome.changes.iter().any(|change| matches!(change, decide::Change::Mark { .. }));
+        let lanes = tx.apply_outcome(&outcome, self.now)?;
+        Ok(Taken { verdict, lanes, marked })
+    }
+
+    fn remember_delivery(&self, tx: &mut WriteTx<'_>, outcome: &Outcome) -> Result<(), StoreError> {
+        let state = match outcome.verdict {
+            Verdict::Dropped(decide::DropReason::DuplicateDelivery) => return Ok(()),
+            Verdict::Refused(_) => DeliveryState::Refused,
+            Verdict::Accepted | Verdict::Dropped(_) => DeliveryState::Decided,
+        };
+        tx.put_delivery(&self.event.delivery, state, self.now)
+    }
+}
+
+/// Without a client for GitHub there is nobody to ask: what is missing is decided without.
+fn decide_without_asking(event: &Event, view: &mut decide::View, settings: &Settings, now: Time) -> Outcome {
+    loop {
+        match decide::decide(event, view, &settings.policy, now) {
+            Decision::Decided(outcome) => return outcome,
+            Decision::Needs(fact) => view.without.push(fact),
+        }
+    }
+}
+
+fn received(event: &Event, before: bool) -> LogEntry {
+    let entry = LogEntry::info(EventName::WebhookReceived)
+        .with("delivery", event.delivery.as_str())
+        .with("name", event.name.as_str())
+        .with_some("action", event.action.as_deref());
+    if before { entry.with("seenBefore", true) } else { entry }
+}

@@ -1,0 +1,151 @@
+//! Questions about sessions and lanes, answered from one read transaction.
+
+use std::ops::ControlFlow;
+
+use serde_json::{Value, json};
+
+use super::request::{Response, SessionDetail, SessionRow, Status};
+use crate::domain::item::Item;
+use crate::domain::reference::WorkItemRef;
+use crate::domain::session::{Session, SessionState};
+use crate::domain::time::Time;
+use crate::store::{StoreError, View};
+
+/// Numbers about the whole store.
+pub fn status(tx: &impl View, now: Time) -> Result<Response, StoreError> {
+    let lanes = tx.lanes()?;
+    let mut oldest: Option<Time> = None;
+    for (lane, _) in &lanes {
+        let first = tx.lane(lane, 1)?.into_iter().next().map(|effect| effect.created_at);
+        oldest = [oldest, first].into_iter().flatten().min();
+    }
+    let mut sessions = 0;
+    tx.for_each_item(&mut |item| {
+        sessions += usize::from(item.is_ok_and(|item| item.live_session().is_some()));
+        ControlFlow::Continue(())
+    })?;
+    Ok(Response::Status(Status {
+        sessions,
+        waiting: lanes.iter().map(|(_, count)| count).sum(),
+        lanes: lanes.len(),
+        oldest_waiting_seconds: oldest.map(|at| (now.as_millis() - at.as_millis()).max(0) / 1000),
+        claimed: tx.claims()?.len(),
+        dead_letters: tx.dead_letters()?.len(),
+        undecidable: tx.undecidables()?.len(),
+        marks: tx.marks()?.len(),
+    }))
+}
+
+/// All sessions, pull requests under their work item. One malformed row is left out and does not hide the others.
+pub fn sessions(tx: &impl View) -> Result<Response, StoreError> {
+    let mut items = Vec::new();
+    tx.for_each_item(&mut |item| {
+        items.extend(item.ok().filter(|item| item.session.is_some()));
+        ControlFlow::Continue(())
+    })?;
+    let mut rows = Vec::new();
+    for item in &items {
+        rows.extend(rows_of(tx, item)?);
+    }
+    Ok(Response::Sessions(rows))
+}
+
+/// One session with everything known.
+pub fn session(tx: &impl View, reference: &WorkItemRef) -> Result<Response, StoreError> {
+    let key = reference.key();
+    let Some(item) = tx.item(&key)? else { return Ok(Response::Session(None)) };
+    let endpoints = tx.endpoints(&key)?;
+    let mut rows = rows_of(tx, &item)?;
+    if rows.is_empty() {
+        return Ok(Response::Session(None));
+    }
+    let row = rows.remove(0);
+    let waiting = tx.lane(&key, usize::MAX)?.len();
+    let life = item.session.as_ref().and_then(Session::life);
+    Ok(Response::Session(Some(Box::new(SessionDetail {
+        session: record(&item, &endpoints),
+        pull_requests: rows,
+        armed: item.sections.control.as_ref().is_some_and(|c| c.arms_after(item.sections.ended.as_ref())),
+        ended: item.sections.ended.as_ref().map(|ended| format!("{} at {}", ended.reason, ended.at)),
+        waiting,
+        doing: tx.claim(&key)?.map(|claim| format!("{} effect(s) since {}", claim.members.len(), claim.at)),
+        pane: life.map(|life| life.pane.clone()),
+        socket: life.map(|life| life.socket.clone()),
+        row,
+    }))))
+}
+
+fn rows_of(tx: &impl View, item: &Item) -> Result<Vec<SessionRow>, StoreError> {
+    let Some(session) = &item.session else { return Ok(Vec::new()) };
+    let mut own = row(session);
+    own.control = item.sections.control.as_ref().map(|control| control.command.as_str().to_owned());
+    if item.held_by_adoption && session.is_live() {
+        own.status = "held".into();
+    }
+    let mut rows = vec![own];
+    for endpoint in tx.endpoints(&item.reference.key())? {
+        rows.push(SessionRow { is_pull_request: true, ..row(&endpoint) });
+    }
+    Ok(rows)
+}
+
+fn row(session: &Session) -> SessionRow {
+    let held = session.breaker.tripped && session.is_live();
+    SessionRow {
+        work_item: session.reference.to_string(),
+        is_pull_request: false,
+        harness: session.harness.clone(),
+        session_id: session.conversation.as_ref().map(|id| id.as_str().to_owned()),
+        tmux: session.life().map(|life| life.session.clone()),
+        status: if held { "held" } else { state_word(&session.state) }.to_owned(),
+        control: None,
+        last_event: session.last_event_at.map(|at| at.to_string()),
+    }
+}
+
+/// The word for a state in lists.
+const fn state_word(state: &SessionState) -> &'static str {
+    match state {
+        SessionState::Recorded => "recorded",
+        SessionState::Starting => "starting",
+        SessionState::Live(_) => "live",
+        SessionState::Paused(_) => "paused",
+        SessionState::Closing(_) => "closing",
+        SessionState::Closed { .. } => "closed",
+    }
+}
+
+/// A record in the earlier system's shape, pull requests one level deep.
+fn record(item: &Item, endpoints: &[Session]) -> Value {
+    let mut record = item.session.as_ref().map_or(Value::Null, entry);
+    if let Value::Object(fields) = &mut record {
+        fields.insert("url".into(), item.reference.url().into());
+        if !endpoints.is_empty() {
+            fields.insert("pullRequests".into(), endpoints.iter().map(entry).collect());
+        }
+    }
+    record
+}
+
+fn entry(session: &Session) -> Value {
+    let status = match &session.state {
+        SessionState::Paused(_) => "paused",
+        SessionState::Closing(_) | SessionState::Closed { .. } => "closed",
+        _ => "active",
+    };
+    let mut entry = json!({
+        "workItem": { "ref": session.reference.to_string() },
+        "harness": session.harness,
+        "harnessSessionId": session.conversation.as_ref().map(|id| id.as_str()),
+        "cwd": session.cwd.as_ref().map(|cwd| cwd.display().to_string()),
+        "status": status,
+        "createdAt": session.created_at.to_string(),
+        "lastEventAt": session.last_event_at.map(|at| at.to_string()),
+        "tmuxTarget": session.life().map(|life| life.session.clone()),
+        "recentDeliveries": [],
+    });
+    if let Value::Object(fields) = &mut entry {
+        fields.retain(|_, value| !value.is_null());
+    }
+    entry
+}

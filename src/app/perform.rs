@@ -1,0 +1,291 @@
+//! Performing: claim, do, settle, each durable; the next effect of a lane starts only after settle.
+
+use std::sync::Arc;
+
+use super::{App, Settings};
+use crate::domain::effect::{Claim, Class, DeadLetter, DeadReason, Effect, EffectBody, EndpointRef, NewEffect};
+use crate::domain::ids::{BatchId, InstanceId};
+use crate::domain::item::Item;
+use crate::domain::lane::{self, Done, LaneView, MAX_BATCH, Next, Settlement, Work};
+use crate::domain::log::{EventName, LogEntry};
+use crate::domain::reference::RefKey;
+use crate::domain::session::SessionState;
+use crate::domain::time::Time;
+use crate::store::{StoreError, View as _, WriteTx};
+
+/// Where a lane stands after it was advanced.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress {
+    /// Nothing waits.
+    Idle,
+    /// Something waits; look again at the time, if any, or when something new arrives.
+    Waiting(Option<Time>),
+    /// The next step is slow work, and the caller asked for quick work only.
+    NeedsSlow,
+    /// The round's share is done and more may wait.
+    More,
+}
+
+/// Work that is claimed in the store; only this can be done. Made by the transaction that wrote the claim.
+struct Claimed {
+    claim: Claim,
+    item: Item,
+    work: Work,
+    /// Begun by an earlier claim whose end nobody saw.
+    recovering: bool,
+}
+
+/// What a look at the lane came to.
+enum Look {
+    Claimed(Box<Claimed>),
+    Progress(Progress),
+}
+
+impl App {
+    /// Does up to `rounds` pieces of work of one lane. Callers see to it that a lane is advanced once at a time.
+    pub fn advance(&self, lane: &RefKey, allow_slow: bool, rounds: usize) -> Result<Progress, StoreError> {
+        let mut looking = self.looking(lane, allow_slow);
+        let mut look = self.parts.store.write(move |tx| looking.look(tx))?;
+        for round in 1.. {
+            let claimed = match look {
+                Look::Progress(progress) => return Ok(progress),
+                Look::Claimed(claimed) => claimed,
+            };
+            let done = match claimed.recovering {
+                true => self.recover_work(&claimed.item, &claimed.work, &claimed.claim.batch),
+                false => self.do_work(&claimed.item, &claimed.work, &claimed.claim.batch),
+            };
+            look = self.settle(*claimed, done, allow_slow, round >= rounds)?;
+        }
+        Ok(Progress::More)
+    }
+
+    /// Settles one piece of work and, in the same transaction, looks for the next.
+    fn settle(&self, claimed: Claimed, done: Done, allow_slow: bool, last: bool) -> Result<Look, StoreError> {
+        let mut looking = self.looking(&claimed.claim.lane, allow_slow);
+        let jitter = self.parts.ids.below(1000);
+        self.parts.store.write(move |tx| {
+            let now = looking.now;
+            let done = overdue(&claimed.claim, &done, &looking.settings, now);
+            let view = view_of(tx, &claimed.claim.lane, Some(&claimed.claim))?;
+            let Some(view) = view else { return Ok(Look::Progress(Progress::Idle)) };
+            let settlement = lane::settle(&view, &claimed.work, &done, &looking.settings.policy, now, jitter);
+            apply(tx, &claimed.claim.lane, &settlement, now)?;
+            if settlement.keep_claim {
+                return Ok(Look::Progress(Progress::Waiting(settlement.until)));
+            }
+            tx.remove_claim(&claimed.claim.lane)?;
+            match last {
+                true => Ok(Look::Progress(Progress::More)),
+                false => looking.look(tx),
+            }
+        })
+    }
+
+    fn looking(&self, lane: &RefKey, allow_slow: bool) -> Looking {
+        Looking {
+            lane: lane.clone(),
+            allow_slow,
+            settings: self.settings(),
+            instance: self.parts.instance.clone(),
+            batch: BatchId::from_hex(&self.parts.ids.uuid()),
+            now: self.now(),
+        }
+    }
+}
+
+/// A look at a lane that ends in a claim when there is something to do; it can be run again with its group.
+struct Looking {
+    lane: RefKey,
+    allow_slow: bool,
+    settings: Arc<Settings>,
+    instance: InstanceId,
+    batch: BatchId,
+    now: Time,
+}
+
+impl Looking {
+    fn look(&mut self, tx: &mut WriteTx<'_>) -> Result<Look, StoreError> {
+        if let Some(claim) = tx.claim(&self.lane)? {
+            return recover(tx, claim);
+        }
+        loop {
+            let Some(view) = view_of(tx, &self.lane, None)? else { return Ok(Look::Progress(Progress::Idle)) };
+            match lane::next(&view, self.now) {
+                Next::Idle => return Ok(Look::Progress(Progress::Idle)),
+                Next::Wait { until, .. } => return Ok(Look::Progress(Progress::Waiting(until))),
+                Next::Drop { places, reason } => self.drop(tx, &view, &places, reason)?,
+                Next::Bury { place, detail } => {
+                    if let Some(effect) = view.effects.iter().find(|effect| effect.place == place) {
+                        apply(tx, &self.lane, &lane::give_up(effect, &detail), self.now)?;
+                    }
+                }
+                Next::Prepare { endpoint } => self.prepare(tx, &view, &endpoint)?,
+                Next::Do(work) if work.is_slow() && !self.allow_slow => return Ok(Look::Progress(Progress::NeedsSlow)),
+                Next::Do(work) => return self.claim(tx, view.item, work),
+            }
+        }
+    }
+
+    fn claim(&self, tx: &mut WriteTx<'_>, item: Item, work: Work) -> Result<Look, StoreError> {
+        let claim = Claim {
+            lane: self.lane.clone(),
+            members: work.members(),
+            endpoint: work.endpoint().clone(),
+            batch: self.batch.clone(),
+            life: work.life().cloned(),
+            digest: matches!(&work, Work::Deliver { digest: true, .. }),
+            instance: self.instance.clone(),
+            at: self.now,
+        };
+        tx.put_claim(&claim)?;
+        Ok(Look::Claimed(Box::new(Claimed { claim, item, work, recovering: false })))
+    }
+
+    fn drop(
+        &self,
+        tx: &mut WriteTx<'_>,
+        view: &LaneView,
+        places: &[crate::domain::effect::Place],
+        reason: &'static str,
+    ) -> Result<(), StoreError> {
+        for effect in view.effects.iter().filter(|effect| places.contains(&effect.place)) {
+            let entry = LogEntry::info(EventName::DispatchDropped)
+                .with("workItem", view.item.reference.to_string())
+                .with("verb", effect.body.verb())
+                .with("reason", reason);
+            let entry = match &effect.body {
+                EffectBody::Deliver { message, .. } => entry.with("delivery", message.delivery.as_str()),
+                EffectBody::Spawn { .. } | EffectBody::End { .. } => entry,
+            };
+            tx.append_journal(&entry, self.now)?;
+            over(tx, &self.lane, effect, reason, self.now)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the spawn of a conversation in front of what waits for it.
+    fn prepare(&self, tx: &mut WriteTx<'_>, view: &LaneView, endpoint: &EndpointRef) -> Result<(), StoreError> {
+        let Some(mut session) = view.session(endpoint).cloned() else { return Ok(()) };
+        session.state = SessionState::Starting;
+        let body = EffectBody::Spawn {
+            endpoint: endpoint.clone(),
+            generation: session.generation,
+            resume: session.conversation.is_some(),
+        };
+        match endpoint {
+            EndpointRef::Item => tx.put_item(&Item { session: Some(session), ..view.item.clone() })?,
+            EndpointRef::PullRequest(_) => tx.put_endpoint(&self.lane, &session)?,
+        }
+        tx.push_effect(&NewEffect { lane: self.lane.clone(), class: Class::Preparing, body }, self.now)?;
+        Ok(())
+    }
+}
+
+/// The work of a claim that was never settled.
+fn recover(tx: &mut WriteTx<'_>, claim: Claim) -> Result<Look, StoreError> {
+    let view = view_of(tx, &claim.lane, Some(&claim))?;
+    let work = view.as_ref().and_then(|view| work_of(&claim, view));
+    match (view, work) {
+        (Some(view), Some(work)) => {
+            Ok(Look::Claimed(Box::new(Claimed { claim, item: view.item, work, recovering: true })))
+        }
+        _ => {
+            tx.remove_claim(&claim.lane)?;
+            Ok(Look::Progress(Progress::More))
+        }
+    }
+}
+
+fn work_of(claim: &Claim, view: &LaneView) -> Option<Work> {
+    let session = Box::new(view.session(&claim.endpoint)?.clone());
+    let (place, endpoint) = (*claim.members.first()?, claim.endpoint.clone());
+    match &view.effects.first()?.body {
+        EffectBody::Spawn { resume, .. } => Some(Work::Spawn { place, endpoint, session, resume: *resume }),
+        EffectBody::End { reason, .. } => {
+            Some(Work::End { place, endpoint, session, life: claim.life.clone()?, reason: *reason })
+        }
+        EffectBody::Deliver { .. } => {
+            let messages = view.effects.iter().filter_map(|effect| match &effect.body {
+                EffectBody::Deliver { message, .. } => Some(message.as_ref().clone()),
+                _ => None,
+            });
+            let (messages, members) = (messages.collect::<Vec<_>>(), claim.members.clone());
+            let life = claim.life.clone()?;
+            Some(Work::Deliver { members, endpoint, session, life, digest: claim.digest, messages })
+        }
+    }
+}
+
+/// A claim that has been unsure for longer than an effect may run is `unknown`.
+fn overdue(claim: &Claim, done: &Done, settings: &Settings, now: Time) -> Done {
+    let deadline = claim.at.plus_seconds(i64::from(settings.policy.dispatch_timeout_seconds));
+    match done {
+        Done::PastedOnly | Done::Unsure(_) if now > deadline => {
+            Done::Unknown("no answer within the time an effect may take".into())
+        }
+        done => done.clone(),
+    }
+}
+
+/// The lane's rows: its first effects, or the members of `claim`.
+fn view_of(tx: &WriteTx<'_>, lane: &RefKey, claim: Option<&Claim>) -> Result<Option<LaneView>, StoreError> {
+    let effects = match claim {
+        None => tx.lane(lane, MAX_BATCH + 1)?,
+        Some(claim) => {
+            let mut effects = Vec::new();
+            for place in &claim.members {
+                effects.extend(tx.effect(lane, *place)?);
+            }
+            effects
+        }
+    };
+    let Some(item) = tx.item(lane)? else { return Ok(None) };
+    Ok(Some(LaneView { item, endpoints: tx.endpoints(lane)?, effects }))
+}
+
+/// Writes a settlement.
+fn apply(tx: &mut WriteTx<'_>, lane: &RefKey, settlement: &Settlement, now: Time) -> Result<(), StoreError> {
+    if let Some(item) = &settlement.item {
+        tx.put_item(item)?;
+    }
+    if let Some(endpoint) = &settlement.endpoint {
+        tx.put_endpoint(lane, endpoint)?;
+    }
+    for (place, how) in &settlement.over {
+        if let Some(effect) = tx.effect(lane, *place)? {
+            over(tx, lane, &effect, how, now)?;
+        }
+    }
+    for effect in &settlement.again {
+        tx.put_effect(effect)?;
+    }
+    for (effect, reason, detail) in &settlement.dead {
+        bury(tx, lane, effect, *reason, detail, now)?;
+    }
+    for effect in &settlement.new {
+        tx.push_effect(effect, now)?;
+    }
+    for entry in &settlement.log {
+        tx.append_journal(entry, now)?;
+    }
+    Ok(())
+}
+
+fn over(tx: &mut WriteTx<'_>, lane: &RefKey, effect: &Effect, how: &str, now: Time) -> Result<(), StoreError> {
+    tx.remove_effect(lane, effect.place)?;
+    tx.put_settled(lane, effect.place, effect.body.verb(), how, now)
+}
+
+fn bury(
+    tx: &mut WriteTx<'_>,
+    lane: &RefKey,
+    effect: &Effect,
+    reason: DeadReason,
+    detail: &str,
+    now: Time,
+) -> Result<(), StoreError> {
+    tx.remove_effect(lane, effect.place)?;
+    let letter = DeadLetter { effect: effect.clone(), reason, detail: detail.to_owned(), at: now };
+    tx.put_dead(&letter).map(|_| ())
+}

@@ -1,0 +1,178 @@
+//! The one door: every command is a [`Request`] that is answered with a [`Response`], in process or by the owner.
+
+use serde::Serialize;
+
+use crate::domain::findings::Finding;
+use crate::domain::portable::Command;
+use crate::domain::reference::WorkItemRef;
+
+/// What can be asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// Something that only looks.
+    Look(Look),
+    /// Something that changes the store.
+    Change(Order),
+}
+
+/// Questions; answered from one read transaction that ends before anything is printed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Look {
+    /// Numbers about lanes, letters and marks.
+    Status,
+    /// All sessions.
+    Sessions,
+    /// One session with everything known.
+    Session(WorkItemRef),
+}
+
+/// Orders; answered after their commit.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Order {
+    /// A control word of the operator.
+    Command {
+        /// The item, named explicitly.
+        item: WorkItemRef,
+        /// The word.
+        word: Command,
+        /// The operator's user name.
+        actor: String,
+    },
+    /// Portable files up to date.
+    Export,
+}
+
+/// Answers, as `--json` prints them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Response {
+    /// To [`Look::Status`].
+    Status(Status),
+    /// To [`Look::Sessions`].
+    Sessions(Vec<SessionRow>),
+    /// To [`Look::Session`]; `None` when the item has no record here.
+    Session(Option<Box<SessionDetail>>),
+    /// To [`Order::Command`].
+    Commanded(Commanded),
+    /// To [`Order::Export`].
+    Exported(Exported),
+    /// To a look at the state's health.
+    Findings(Vec<Finding>),
+}
+
+/// How the store stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// Items with a record that is not closed.
+    pub sessions: usize,
+    /// Lanes with something waiting.
+    pub lanes: usize,
+    /// Effects waiting in all lanes.
+    pub waiting: usize,
+    /// Age of the oldest waiting effect, seconds.
+    pub oldest_waiting_seconds: Option<i64>,
+    /// Effects being done.
+    pub claimed: usize,
+    /// Effects given up.
+    pub dead_letters: usize,
+    /// Events kept whole because a bug kept them from being decided.
+    pub undecidable: usize,
+    /// Portable files still to be written.
+    pub marks: usize,
+}
+
+/// One line of `sessions list`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRow {
+    /// The item or pull request.
+    pub work_item: String,
+    /// Whether it is a pull request of the row above it.
+    pub is_pull_request: bool,
+    /// Name of the harness.
+    pub harness: String,
+    /// The harness's conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// tmux session name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tmux: Option<String>,
+    /// `recorded`, `starting`, `live`, `paused`, `closing`, `closed`; `held` when something else holds deliveries.
+    pub status: String,
+    /// The last control word, for items.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<String>,
+    /// Last message accepted for it, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_event: Option<String>,
+}
+
+/// Everything `sessions show` prints.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionDetail {
+    /// The record in the earlier system's shape.
+    pub session: serde_json::Value,
+    /// The row of the list.
+    pub row: SessionRow,
+    /// Rows of its pull requests.
+    pub pull_requests: Vec<SessionRow>,
+    /// Whether the item is armed.
+    pub armed: bool,
+    /// The item's ending, when there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// Effects waiting in its lane.
+    pub waiting: usize,
+    /// What is being done right now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doing: Option<String>,
+    /// The pane that is its only address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pane: Option<String>,
+    /// Socket of the tmux server, when it has a pane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket: Option<String>,
+}
+
+/// What a control word did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Commanded {
+    /// The item.
+    pub work_item: String,
+    /// The word.
+    pub command: String,
+    /// Whether anything changed.
+    pub acted: bool,
+    /// Why not, when it was refused or changed nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether it was refused.
+    pub refused: bool,
+    /// Effects it left for the daemon.
+    pub waiting: usize,
+}
+
+/// What an export did, or would do.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exported {
+    /// Files written, or that would be; names within the portable directory.
+    pub written: Vec<String>,
+    /// Files that cannot be written, with the reason.
+    pub held: Vec<HeldFile>,
+    /// Files that were right already.
+    pub unchanged: usize,
+}
+
+/// A portable file that cannot be written.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldFile {
+    /// The item.
+    pub work_item: String,
+    /// File, line and reason.
+    pub reason: String,
+}

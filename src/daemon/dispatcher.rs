@@ -1,0 +1,208 @@
+//! The pools that perform: quick work and slow work apart, so that clones and spawns never hold up a delivery.
+//!
+//! A lane is advanced by one worker at a time. Workers sleep until a lane has news or its retry is due; idle lanes cost
+//! nothing.
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::app::App;
+use crate::app::perform::Progress;
+use crate::domain::reference::RefKey;
+
+/// Pieces of work a lane may do before others get a turn.
+const ROUNDS: usize = 16;
+/// Pause of a lane after the store refused it.
+const STORE_PAUSE: Duration = Duration::from_secs(1);
+
+/// Which work a worker takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pool {
+    Quick,
+    Slow,
+}
+
+/// Lanes to look at, each at most once.
+#[derive(Default)]
+struct Queue {
+    order: VecDeque<RefKey>,
+    members: HashSet<RefKey>,
+}
+
+#[derive(Default)]
+struct Lanes {
+    quick: Queue,
+    slow: Queue,
+    running: HashSet<RefKey>,
+    /// Got news while it was being advanced.
+    news: HashSet<RefKey>,
+    due: BTreeSet<(Instant, RefKey)>,
+    stopping: bool,
+}
+
+struct Shared {
+    lanes: Mutex<Lanes>,
+    changed: Condvar,
+    app: App,
+}
+
+/// The running pools.
+pub struct Dispatcher {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+/// Tells the pools that lanes have news; cheap to clone.
+#[derive(Clone)]
+pub struct Notifier(Arc<Shared>);
+
+impl Dispatcher {
+    /// Starts `quick` and `slow` workers.
+    pub fn start(app: App, quick: usize, slow: usize) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared { lanes: Mutex::default(), changed: Condvar::new(), app });
+        let pools = std::iter::repeat_n(Pool::Quick, quick).chain(std::iter::repeat_n(Pool::Slow, slow));
+        let workers = pools
+            .map(|pool| {
+                let shared = Arc::clone(&shared);
+                let name = if pool == Pool::Quick { "quick" } else { "slow" };
+                std::thread::Builder::new().name(name.into()).spawn(move || shared.work(pool))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { shared, workers })
+    }
+
+    /// A handle for whoever stores effects.
+    pub fn notifier(&self) -> Notifier {
+        Notifier(Arc::clone(&self.shared))
+    }
+
+    /// Takes no new work, waits until what is being done is settled or `limit` is over; true when all ended. What did
+    /// not end stays claimed and is recovered at the next start.
+    pub fn stop(self, limit: Duration) -> bool {
+        self.shared.lock().stopping = true;
+        self.shared.changed.notify_all();
+        let deadline = Instant::now() + limit;
+        while Instant::now() < deadline && self.workers.iter().any(|worker| !worker.is_finished()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let ended = self.workers.iter().all(JoinHandle::is_finished);
+        if ended {
+            self.workers.into_iter().for_each(|worker| drop(worker.join()));
+        }
+        ended
+    }
+}
+
+impl Notifier {
+    /// These lanes have something to look at.
+    pub fn notify(&self, lanes: impl IntoIterator<Item = RefKey>) {
+        let mut state = self.0.lock();
+        for lane in lanes {
+            state.enqueue(lane, Pool::Quick);
+        }
+        drop(state);
+        self.0.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn push(&mut self, lane: RefKey) {
+        if self.members.insert(lane.clone()) {
+            self.order.push_back(lane);
+        }
+    }
+
+    fn pop(&mut self) -> Option<RefKey> {
+        let lane = self.order.pop_front()?;
+        self.members.remove(&lane);
+        Some(lane)
+    }
+}
+
+impl Lanes {
+    /// News always goes to the quick pool first: an end must not wait behind the clones of others.
+    fn enqueue(&mut self, lane: RefKey, pool: Pool) {
+        match pool {
+            _ if self.running.contains(&lane) => drop(self.news.insert(lane)),
+            Pool::Quick => self.quick.push(lane),
+            Pool::Slow => self.slow.push(lane),
+        }
+    }
+
+    /// Moves what is due into the queue; the time of the next one.
+    fn wake_due(&mut self, now: Instant) -> Option<Duration> {
+        while let Some((at, lane)) = self.due.pop_first() {
+            if at > now {
+                let wait = at - now;
+                self.due.insert((at, lane));
+                return Some(wait);
+            }
+            self.enqueue(lane, Pool::Quick);
+        }
+        None
+    }
+
+    fn take(&mut self, pool: Pool) -> Option<RefKey> {
+        loop {
+            let lane = match pool {
+                Pool::Quick => self.quick.pop(),
+                Pool::Slow => self.slow.pop(),
+            }?;
+            if self.running.insert(lane.clone()) {
+                return Some(lane);
+            }
+            // The other pool has it right now and looks again afterwards.
+            self.news.insert(lane);
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Lanes> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self, pool: Pool) {
+        while let Some(lane) = self.next(pool) {
+            let progress = self.app.advance(&lane, pool == Pool::Slow, ROUNDS);
+            let mut lanes = self.lock();
+            lanes.running.remove(&lane);
+            let news = lanes.news.remove(&lane);
+            match progress {
+                Ok(Progress::NeedsSlow) => lanes.enqueue(lane, Pool::Slow),
+                Ok(Progress::More) => lanes.enqueue(lane, Pool::Quick),
+                Ok(Progress::Idle | Progress::Waiting(_)) if news => lanes.enqueue(lane, Pool::Quick),
+                Ok(Progress::Waiting(Some(until))) => {
+                    let millis = (until.as_millis() - self.app.now().as_millis()).clamp(1, 3_600_000);
+                    lanes.due.insert((Instant::now() + Duration::from_millis(millis.unsigned_abs()), lane));
+                }
+                Ok(Progress::Idle | Progress::Waiting(None)) => {}
+                Err(_) => {
+                    lanes.due.insert((Instant::now() + STORE_PAUSE, lane));
+                }
+            }
+            drop(lanes);
+            self.changed.notify_all();
+        }
+    }
+
+    /// The next lane of the pool; `None` when the pools stop.
+    fn next(&self, pool: Pool) -> Option<RefKey> {
+        let mut lanes = self.lock();
+        loop {
+            if lanes.stopping {
+                return None;
+            }
+            let wait = lanes.wake_due(Instant::now());
+            if let Some(lane) = lanes.take(pool) {
+                return Some(lane);
+            }
+            lanes = match wait {
+                Some(wait) => self.changed.wait_timeout(lanes, wait).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.changed.wait(lanes).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The loop that carries the decision trail to the event log, and entries that no decision made.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::wake::Bell;
+use crate::app::App;
+use crate::app::journal::Drain;
+use crate::domain::log::LogEntry;
+use crate::domain::time::Time;
+
+/// Entries of this process that wait at most; refused requests are anybody's to make, so the rest is dropped.
+const WAITING: usize = 4096;
+/// Time between two writes, so that a burst is one write and not thousands.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How long nothing is written when nothing rings.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Takes entries that no decision made.
+#[derive(Clone)]
+pub struct Sink {
+    app: App,
+    waiting: Arc<Mutex<VecDeque<(Time, LogEntry)>>>,
+    bell: Bell,
+}
+
+impl Sink {
+    /// A sink whose entries the loop at `bell` writes.
+    pub fn new(app: App, bell: Bell) -> Self {
+        Self { app, waiting: Arc::default(), bell }
+    }
+
+    /// Adds an entry, dated now.
+    pub fn put(&self, entry: LogEntry) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() < WAITING {
+            waiting.push_back((self.app.now(), entry));
+        }
+        drop(waiting);
+        self.bell.ring();
+    }
+
+    fn take(&self) -> Vec<(Time, LogEntry)> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+    }
+}
+
+/// Writes until the bell is closed, then what is left.
+pub fn run(app: &App, mut drain: Drain, sink: &Sink, bell: &Bell) {
+    while bell.sleep(IDLE) {
+        write(app, &mut drain, sink);
+        if !bell.is_closed() {
+            std::thread::sleep(PAUSE);
+        }
+    }
+    write(app, &mut drain, sink);
+}
+
+/// What cannot be written stays in the store and is tried again with the next ring.
+fn write(app: &App, drain: &mut Drain, sink: &Sink) {
+    let mut own = sink.take();
+    while let Ok(true) = drain.run(app, &own) {
+        own.clear();
+    }
+}

@@ -1,0 +1,71 @@
+//! What the commit of a decision wakes: lanes to perform, portable files to follow, the trail to be written.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::dispatcher::Notifier;
+use crate::domain::reference::RefKey;
+
+/// Wakes everything; cheap to clone.
+#[derive(Clone)]
+pub struct Wake {
+    lanes: Notifier,
+    exporter: Bell,
+    journal: Bell,
+}
+
+impl Wake {
+    /// The three that can be woken.
+    pub const fn new(lanes: Notifier, exporter: Bell, journal: Bell) -> Self {
+        Self { lanes, exporter, journal }
+    }
+
+    /// A decision was committed.
+    pub fn taken(&self, lanes: Vec<RefKey>, marked: bool) {
+        if !lanes.is_empty() {
+            self.lanes.notify(lanes);
+        }
+        if marked {
+            self.exporter.ring();
+        }
+        self.journal.ring();
+    }
+}
+
+/// A bell that a loop sleeps beside: rung before the sleep counts too.
+#[derive(Clone, Default)]
+pub struct Bell(Arc<(Mutex<Rung>, Condvar)>);
+
+#[derive(Default)]
+struct Rung {
+    rung: bool,
+    closed: bool,
+}
+
+impl Bell {
+    /// Wakes the sleeper.
+    pub fn ring(&self) {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).rung = true;
+        self.0.1.notify_all();
+    }
+
+    /// Wakes the sleeper for the last time.
+    pub fn close(&self) {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.0.1.notify_all();
+    }
+
+    /// Sleeps until rung or `limit` is over; false when it was closed.
+    pub fn sleep(&self, limit: Duration) -> bool {
+        let guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = |state: &mut Rung| !state.rung && !state.closed;
+        let (mut guard, _) = self.0.1.wait_timeout_while(guard, limit, idle).unwrap_or_else(PoisonError::into_inner);
+        guard.rung = false;
+        !guard.closed
+    }
+
+    /// Whether it was closed.
+    pub fn is_closed(&self) -> bool {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).closed
+    }
+}

@@ -1,0 +1,223 @@
+//! A GitHub of a few issues and pull requests, and what people do there.
+
+use the_loop::app::ingest::Arrival;
+use the_loop::domain::event::{
+    Check, Content, Event, Fact, Form, Head, Identity, ItemFact, Repository, Speech, Subject, SubjectKind,
+};
+use the_loop::domain::ids::{DeliveryId, Login};
+use the_loop::domain::reference::{RepoRef, WorkItemRef};
+use the_loop::domain::time::Time;
+
+use crate::rng::Rng;
+
+/// One issue, and the pull request that delivers it (number + 100).
+struct Ticket {
+    number: u64,
+    open: bool,
+    pull_request_open: Option<bool>,
+    started: bool,
+    /// The last word or close in GitHub's time that counts for it, and whether it disarms.
+    last_word: Option<(Time, bool)>,
+}
+
+pub struct GitHub {
+    repo: RepoRef,
+    tickets: Vec<Ticket>,
+    endings: bool,
+    next_delivery: u64,
+    second: i64,
+}
+
+impl GitHub {
+    pub fn new(items: u64, endings: bool) -> Self {
+        let tickets = (1..=items)
+            .map(|number| Ticket { number, open: true, pull_request_open: None, started: false, last_word: None })
+            .collect();
+        let repo = RepoRef::parse("octo/hello").expect("a repository");
+        Self { repo, tickets, endings, next_delivery: 0, second: 0 }
+    }
+
+    /// Issues whose newest word or close disarms them: they must not be live in the end.
+    pub fn disarmed(&self) -> Vec<WorkItemRef> {
+        let disarmed = self.tickets.iter().filter(|ticket| ticket.last_word.is_some_and(|(_, disarms)| disarms));
+        disarmed.map(|ticket| self.repo.item(ticket.number).expect("a number")).collect()
+    }
+
+    /// The issue a pull request of this repository delivers.
+    pub fn owner_of(reference: &WorkItemRef) -> WorkItemRef {
+        let number = reference.number();
+        reference.repo().item(if number > 100 { number - 100 } else { number }).expect("a number")
+    }
+
+    /// Somebody does something.
+    pub fn something(&mut self, rng: &mut Rng, now: Time) -> Arrival {
+        // GitHub's times have one-second steps, and its clock is its own.
+        self.second += i64::from(rng.chance(70));
+        let at = Time::from_millis(1_780_000_000_000).plus_seconds(self.second);
+        let _ = now;
+        let index = rng.below(self.tickets.len() as u64) as usize;
+        let (number, started) = (self.tickets[index].number, self.tickets[index].started);
+        if !started {
+            self.tickets[index].started = true;
+            self.word(index, at, false);
+            return self.comment(number, SubjectKind::Issue, at, "the-loop start\nplease begin", "mona");
+        }
+        match rng.below(if self.endings { 16 } else { 9 }) {
+            0..=4 => self.comment(number, SubjectKind::Issue, at, "", "mona"),
+            5 => self.comment(number, SubjectKind::Issue, at, "", "stranger"),
+            6 | 7 => self.pull_request(index, at),
+            8 => self.check(number + 100, at),
+            9 => self.said(index, at, "the-loop stop", true),
+            10 => self.said(index, at, "the-loop pause", true),
+            11 => self.said(index, at, "the-loop resume", false),
+            12 | 13 => self.said(index, at, "the-loop start", false),
+            14 => self.close(index, at),
+            _ => self.close_pull_request(index, at),
+        }
+    }
+
+    fn word(&mut self, index: usize, at: Time, disarms: bool) {
+        let ticket = &mut self.tickets[index];
+        // At a tie the disarming word wins, as in the join.
+        if ticket.last_word.is_none_or(|(earlier, was)| (earlier, was) <= (at, disarms)) {
+            ticket.last_word = Some((at, disarms));
+        }
+    }
+
+    fn said(&mut self, index: usize, at: Time, word: &str, disarms: bool) -> Arrival {
+        // A resume only acts on a paused session, so it is no word to count on.
+        if word != "the-loop resume" {
+            self.word(index, at, disarms && word == "the-loop stop");
+        }
+        let number = self.tickets[index].number;
+        self.comment(number, SubjectKind::Issue, at, word, "mona")
+    }
+
+    fn close(&mut self, index: usize, at: Time) -> Arrival {
+        self.tickets[index].open = !self.tickets[index].open;
+        let (number, open) = (self.tickets[index].number, self.tickets[index].open);
+        if !open {
+            self.word(index, at, true);
+        }
+        let mut subject = self.subject(number, SubjectKind::Issue, at);
+        subject.open = Some(open);
+        subject.closed_at = (!open).then_some(at);
+        let change = if open { ItemFact::Reopened } else { ItemFact::Closed { merged: false } };
+        self.fact("issues", subject, change)
+    }
+
+    fn pull_request(&mut self, index: usize, at: Time) -> Arrival {
+        let number = self.tickets[index].number;
+        if self.tickets[index].pull_request_open.is_none() {
+            self.tickets[index].pull_request_open = Some(true);
+            let subject = self.subject(number + 100, SubjectKind::PullRequest, at);
+            return self.fact("pull_request", subject, ItemFact::Opened { transferred_from: None });
+        }
+        self.comment(number + 100, SubjectKind::PullRequest, at, "", "mona")
+    }
+
+    fn close_pull_request(&mut self, index: usize, at: Time) -> Arrival {
+        let number = self.tickets[index].number + 100;
+        let open = self.tickets[index].pull_request_open != Some(true);
+        self.tickets[index].pull_request_open = Some(open);
+        let mut subject = self.subject(number, SubjectKind::PullRequest, at);
+        subject.open = Some(open);
+        subject.closed_at = (!open).then_some(at);
+        let change = if open { ItemFact::Reopened } else { ItemFact::Closed { merged: true } };
+        self.fact("pull_request", subject, change)
+    }
+
+    fn check(&mut self, number: u64, at: Time) -> Arrival {
+        let id = self.next_delivery + 1;
+        let check = Check {
+            name: "ci".into(),
+            conclusion: "failure".into(),
+            head_sha: format!("{number:040x}"),
+            pull_requests: vec![number],
+            own_branch: None,
+            is_workflow_run: false,
+        };
+        let identity = Identity::new("github.com", 101, "check", &id.to_string());
+        self.speech("check_run", Form::Check(check), identity, None, at, None)
+    }
+
+    fn comment(&mut self, number: u64, kind: SubjectKind, at: Time, text: &str, login: &str) -> Arrival {
+        let id = self.next_delivery + 1;
+        let identity = Identity::new("github.com", 101, "comment", &id.to_string());
+        let mut subject = self.subject(number, kind, at);
+        let ticket = self.tickets.iter().find(|ticket| ticket.number == number);
+        subject.open = ticket.map(|ticket| ticket.open).or(Some(true));
+        let mut arrival = self.speech("issue_comment", Form::Comment, identity, Some(subject), at, Login::parse(login));
+        if let Content::Speech(speech) = &mut arrival.event.content {
+            speech.text = format!("{text}\n{}", speech.text);
+        }
+        arrival
+    }
+
+    fn speech(
+        &mut self,
+        name: &str,
+        form: Form,
+        identity: Identity,
+        subject: Option<Subject>,
+        at: Time,
+        author: Option<Login>,
+    ) -> Arrival {
+        let delivery = self.delivery();
+        let speech = Speech {
+            identity,
+            node_id: Some(format!("IC_{}", delivery.as_str())),
+            author: author.clone(),
+            text: marker(&delivery),
+            created_at: Some(at),
+            link: Some(format!("https://github.com/octo/hello/issues/1#issuecomment-{}", self.next_delivery)),
+            form,
+            subject,
+        };
+        self.arrival(name, delivery, author, Content::Speech(Box::new(speech)))
+    }
+
+    fn fact(&mut self, name: &str, subject: Subject, change: ItemFact) -> Arrival {
+        let delivery = self.delivery();
+        self.arrival(name, delivery, Login::parse("mona"), Content::Fact(Box::new(Fact::Item { subject, change })))
+    }
+
+    fn arrival(&self, name: &str, delivery: DeliveryId, sender: Option<Login>, content: Content) -> Arrival {
+        let repository = Some(Repository { reference: self.repo.clone(), id: 101 });
+        let event = Event { name: name.into(), action: None, delivery, repository, sender, content };
+        Arrival { event, body: bytes::Bytes::new() }
+    }
+
+    fn delivery(&mut self) -> DeliveryId {
+        self.next_delivery += 1;
+        DeliveryId::parse(&format!("d{}", self.next_delivery)).expect("a delivery id")
+    }
+
+    fn subject(&self, number: u64, kind: SubjectKind, at: Time) -> Subject {
+        let pull_request = kind == SubjectKind::PullRequest;
+        Subject {
+            reference: self.repo.item(number).expect("a number"),
+            kind,
+            id: number,
+            title: format!("Ticket {number}"),
+            body: if pull_request { format!("Closes #{}", number - 100) } else { String::new() },
+            author: Login::parse("mona"),
+            labels: vec!["the-loop: auto-execute".into()],
+            open: Some(true),
+            updated_at: Some(at),
+            created_at: None,
+            closed_at: None,
+            link: None,
+            head: pull_request.then(|| Head {
+                branch: format!("fix-{number}"),
+                sha: format!("{number:040x}"),
+                in_base_repository: true,
+            }),
+        }
+    }
+}
+
+/// The text by which a delivery is recognised in a pane.
+pub fn marker(delivery: &DeliveryId) -> String {
+    format!("say-{}-end", delivery.as_str())
+}

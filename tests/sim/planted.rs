@@ -1,0 +1,111 @@
+//! Bugs planted on purpose: the simulation has to find each of them, or it proves nothing.
+
+use std::sync::Arc;
+
+use the_loop::domain::ids::BatchId;
+use the_loop::domain::ports::{
+    DeliverRequest, Delivered, Pane, PasteStyle, Remembered, Runner, RunnerError, SpawnRequest,
+};
+use the_loop::domain::session::{Life, PaneKey};
+
+use crate::terminal::Terminal;
+use crate::world::{Plan, World};
+
+/// Which fault the runner has.
+#[derive(Clone, Copy)]
+enum Fault {
+    /// Recovery never looks at the pane and pastes again (K11, K19).
+    Forgetful,
+    /// Success is reported although nothing was typed (K70).
+    Boastful,
+    /// What is ended lives on (K22, K40).
+    Immortal,
+    /// Two panes are mixed up (K04, K05).
+    Crossed,
+}
+
+struct Planted(Terminal, Fault);
+
+impl Runner for Planted {
+    fn spawn(&self, request: &SpawnRequest) -> Result<Life, RunnerError> {
+        self.0.spawn(request)
+    }
+
+    fn settle_screen(&self, life: &Life, limit_ms: u64) {
+        self.0.settle_screen(life, limit_ms);
+    }
+
+    fn deliver(&self, request: &DeliverRequest) -> Delivered {
+        match self.1 {
+            Fault::Boastful if request.text.len() % 7 == 0 => Delivered::Submitted,
+            Fault::Crossed => {
+                let panes = self.0.panes().unwrap_or_default();
+                let other = panes.iter().find(|pane| pane.key != request.key.as_str() && pane.dead.is_none());
+                if let Some(other) = other.filter(|_| request.text.len().is_multiple_of(5)) {
+                    let mut state = self.0.0.lock().unwrap();
+                    let pane = state.panes.get_mut(&other.life.pane).unwrap();
+                    pane.submitted.push(request.text.clone());
+                    return Delivered::Submitted;
+                }
+                self.0.deliver(request)
+            }
+            _ => self.0.deliver(request),
+        }
+    }
+
+    fn recall(
+        &self,
+        key: &PaneKey,
+        life: &Life,
+        batch: &BatchId,
+        style: &PasteStyle,
+    ) -> Result<Remembered, RunnerError> {
+        match self.1 {
+            Fault::Forgetful => Ok(Remembered::Nothing),
+            _ => self.0.recall(key, life, batch, style),
+        }
+    }
+
+    fn submit(&self, request: &DeliverRequest) -> Delivered {
+        self.0.submit(request)
+    }
+
+    fn panes(&self) -> Result<Vec<Pane>, RunnerError> {
+        self.0.panes()
+    }
+
+    fn end(&self, key: &PaneKey, life: &Life, grace_ms: u64, keep_pane: bool) -> Result<(), RunnerError> {
+        match self.1 {
+            Fault::Immortal => Ok(()),
+            _ => self.0.end(key, life, grace_ms, keep_pane),
+        }
+    }
+}
+
+/// Runs until a seed shows the fault; the words of the invariant it must break.
+fn must_find(plan: &Plan, wrap: fn(Terminal) -> Arc<dyn Runner>, words: &str) {
+    let plan = Plan { wrap, ..plan.clone() };
+    let found = (0..40).find_map(|seed| World::run(&plan, seed).err());
+    let found = found.expect("the planted bug must be found within 40 seeds");
+    assert!(found.iter().any(|violation| violation.contains(words)), "{found:?}");
+}
+
+#[test]
+fn a_recovery_that_pastes_again_is_found() {
+    must_find(&Plan::crashes(), |t| Arc::new(Planted(t, Fault::Forgetful)), "none delivered twice");
+}
+
+#[test]
+fn a_success_that_did_nothing_is_found() {
+    must_find(&Plan::calm(), |t| Arc::new(Planted(t, Fault::Boastful)), "no accepted event lost");
+}
+
+#[test]
+fn an_end_that_ends_nothing_is_found() {
+    must_find(&Plan::endings(), |t| Arc::new(Planted(t, Fault::Immortal)), "closed stays closed");
+}
+
+#[test]
+fn mixed_up_panes_are_found() {
+    must_find(&Plan::calm(), |t| Arc::new(Planted(t, Fault::Crossed)), "none to another item");
+}

@@ -1,0 +1,295 @@
+//! The simulated world: a fake GitHub that says things, deliveries that arrive late, twice and out of order, an app
+//! that crashes and comes back, and a terminal that outlives it.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+
+use the_loop::app::ingest::Arrival;
+use the_loop::app::perform::Progress;
+use the_loop::app::{App, Parts, Settings, settings::Workspace};
+use the_loop::domain::harness::Harness;
+use the_loop::domain::ids::{InstanceId, Login};
+use the_loop::domain::policy::Policy;
+use the_loop::domain::ports::{Clock, Ids, Runner};
+use the_loop::domain::reference::RefKey;
+use the_loop::domain::time::Time;
+use the_loop::store::testing::CrashBackend;
+use the_loop::store::{Store, View as _};
+
+use crate::github::GitHub;
+use crate::invariants;
+use crate::rng::Rng;
+use crate::terminal::{Temper, Terminal};
+
+/// What a run is made of.
+#[derive(Clone)]
+pub struct Plan {
+    pub steps: u64,
+    pub items: u64,
+    pub temper: Temper,
+    /// Chance of a power cut per step, percent.
+    pub crash: u64,
+    /// Chance that a delivery comes again, percent.
+    pub again: u64,
+    /// Deliveries that may overtake one another.
+    pub window: u64,
+    /// Whether people stop, close, reopen and pause.
+    pub endings: bool,
+    /// A runner with a planted fault, around the terminal.
+    pub wrap: fn(Terminal) -> Arc<dyn Runner>,
+}
+
+impl Plan {
+    pub fn calm() -> Self {
+        let temper = Temper::default();
+        Self { steps: 150, items: 4, temper, crash: 0, again: 10, window: 1, endings: false, wrap: |t| Arc::new(t) }
+    }
+
+    pub fn crashes() -> Self {
+        let temper = Temper { power_cut: 4, ..Temper::default() };
+        Self { temper, crash: 6, again: 20, window: 3, ..Self::calm() }
+    }
+
+    pub fn storm() -> Self {
+        let temper = Temper {
+            silent: 10,
+            lost_reply: 10,
+            cut_after_paste: 6,
+            failed_spawn: 10,
+            dying_pane: 4,
+            busy: 5,
+            power_cut: 2,
+        };
+        Self { temper, crash: 3, ..Self::crashes() }
+    }
+
+    pub fn endings() -> Self {
+        Self { endings: true, window: 4, steps: 220, ..Self::storm() }
+    }
+}
+
+struct HandClock(AtomicI64);
+
+impl Clock for HandClock {
+    fn now(&self) -> Time {
+        Time::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+struct CountedIds {
+    salt: u64,
+    next: AtomicU64,
+}
+
+impl Ids for CountedIds {
+    fn uuid(&self) -> String {
+        let n = self.next.fetch_add(1, Ordering::SeqCst);
+        format!("{:08x}-0000-4000-8000-{n:012x}", self.salt as u32)
+    }
+
+    fn below(&self, bound: u64) -> u64 {
+        self.next.fetch_add(1, Ordering::SeqCst) % bound.max(1)
+    }
+}
+
+pub struct World {
+    plan: Plan,
+    rng: Rng,
+    clock: Arc<HandClock>,
+    pub terminal: Terminal,
+    backend: CrashBackend,
+    app: Option<App>,
+    lives: u64,
+    pub github: GitHub,
+    /// Sent and not yet answered with success; GitHub's own outbox, redelivered until it is.
+    outbox: Vec<Arrival>,
+    pub trace: bool,
+}
+
+impl World {
+    /// Runs `plan` under `seed`; the violations it found, if any.
+    pub fn run(plan: &Plan, seed: u64) -> Result<(), Vec<String>> {
+        let mut world = Self::new(plan.clone(), seed);
+        world.boot();
+        for _ in 0..plan.steps {
+            world.step();
+        }
+        world.quiesce();
+        let app = world.app.as_ref().ok_or_else(|| vec!["the app did not come back".to_owned()])?;
+        let violations = invariants::check(app, &world);
+        if violations.is_empty() { Ok(()) } else { Err(violations) }
+    }
+
+    fn new(plan: Plan, seed: u64) -> Self {
+        let terminal = Terminal::new(seed, plan.temper);
+        Self {
+            rng: Rng::new(seed),
+            clock: Arc::new(HandClock(AtomicI64::new(1_780_000_000_000))),
+            terminal,
+            backend: CrashBackend::new(),
+            app: None,
+            lives: 0,
+            github: GitHub::new(plan.items, plan.endings),
+            outbox: Vec::new(),
+            trace: std::env::var("SIM_SEED").is_ok(),
+            plan,
+        }
+    }
+
+    fn note(&self, text: impl FnOnce() -> String) {
+        if self.trace {
+            println!("{}", text());
+        }
+    }
+
+    fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Starts the app over what the last life left behind.
+    fn boot(&mut self) {
+        self.lives += 1;
+        let ids = Arc::new(CountedIds { salt: self.rng.next(), next: AtomicU64::new(1) });
+        let store = Store::open_inline(self.backend.clone(), ids.as_ref()).expect("a crash image opens");
+        let found = store.read(|tx| the_loop::store::check::check(tx)).expect("the store can be checked");
+        assert!(found.is_empty(), "after a restart the store does not fit together: {found:?}");
+        let power = self.backend.clone();
+        self.terminal.0.lock().unwrap().cut_power = Some(Box::new(move || power.cut()));
+        self.app = Some(App::new(Parts {
+            store,
+            runner: (self.plan.wrap)(self.terminal.clone()),
+            clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
+            ids,
+            instance: InstanceId(format!("life-{}", self.lives)),
+            settings: RwLock::new(Arc::new(settings())),
+        }));
+    }
+
+    /// The power goes, if it has not gone by itself, and comes back.
+    fn crash(&mut self) {
+        self.note(|| "-- power cut".into());
+        self.backend.cut();
+        self.app = None;
+        self.backend = CrashBackend::from_image(self.backend.crash_image(self.rng.next()));
+        self.boot();
+    }
+
+    fn step(&mut self) {
+        self.clock.0.fetch_add(self.rng.below(1500) as i64, Ordering::SeqCst);
+        let now = self.now();
+        match self.rng.below(10) {
+            0..=3 => {
+                let said = self.github.something(&mut self.rng, now);
+                self.note(|| format!("said {:?} {:?}", said.event.name, said.event.delivery));
+                self.outbox.push(said);
+            }
+            4..=6 => self.deliver_one(),
+            7 | 8 => self.advance_some(),
+            _ if self.plan.temper.dying_pane > 0 => self.terminal.kill_some_pane(&mut self.rng.clone()),
+            _ => {}
+        }
+        if self.backend.is_cut() || self.rng.chance(self.plan.crash) {
+            self.crash();
+        }
+    }
+
+    /// One of the oldest unanswered deliveries arrives; sometimes it is sent again although it was answered.
+    fn deliver_one(&mut self) {
+        if self.outbox.is_empty() {
+            return;
+        }
+        let at = self.rng.below(self.plan.window.min(self.outbox.len() as u64)) as usize;
+        let arrival = self.outbox[at].clone();
+        let Some(app) = &self.app else { return };
+        match app.ingest(&arrival) {
+            Ok(taken) => {
+                self.note(|| format!("taken {:?} {:?}", arrival.event.delivery, taken.verdict));
+                if !self.rng.chance(self.plan.again) {
+                    self.outbox.remove(at);
+                }
+            }
+            Err(error) => self.note(|| format!("503 {error}")),
+        }
+    }
+
+    fn lanes(&self) -> Vec<RefKey> {
+        let Some(app) = &self.app else { return Vec::new() };
+        let lanes = app.store().read(|tx| {
+            let mut lanes: Vec<RefKey> = tx.lanes()?.into_iter().map(|(lane, _)| lane).collect();
+            lanes.extend(tx.claims()?.into_iter().map(|claim| claim.lane));
+            lanes.sort();
+            lanes.dedup();
+            Ok(lanes)
+        });
+        lanes.unwrap_or_default()
+    }
+
+    fn advance_some(&mut self) {
+        let lanes = self.lanes();
+        if lanes.is_empty() {
+            return;
+        }
+        let lane = self.rng.pick(&lanes).clone();
+        let rounds = 1 + self.rng.below(3) as usize;
+        if let Some(app) = &self.app {
+            let progress = app.advance(&lane, true, rounds);
+            self.note(|| format!("advance {lane} {progress:?}"));
+        }
+    }
+
+    /// Everything arrives, everything behaves, time passes: what is left to do gets done.
+    fn quiesce(&mut self) {
+        self.terminal.calm_down();
+        self.plan.again = 0;
+        self.crash();
+        while !self.outbox.is_empty() {
+            self.deliver_one();
+        }
+        for _ in 0..400 {
+            let mut busy = false;
+            for lane in self.lanes() {
+                let Some(app) = &self.app else { return };
+                let progress = app.advance(&lane, true, 100).expect("a calm store works");
+                self.note(|| format!("advance {lane} {progress:?}"));
+                busy |= progress != Progress::Idle && progress != Progress::Waiting(None);
+            }
+            if !busy {
+                break;
+            }
+            self.clock.0.fetch_add(120_000, Ordering::SeqCst);
+        }
+        self.restart_is_identity();
+    }
+
+    /// A clean restart changes nothing.
+    fn restart_is_identity(&mut self) {
+        let before = self.app.as_ref().map(invariants::digest);
+        self.app = None;
+        self.backend = CrashBackend::from_image(self.backend.synced_image());
+        self.boot();
+        let after = self.app.as_ref().map(invariants::digest);
+        assert_eq!(before, after, "a restart changed the store");
+    }
+}
+
+fn settings() -> Settings {
+    let policy = Policy {
+        authorized_users: vec![Login::parse("mona").expect("a login")],
+        harness: "agent".into(),
+        breaker_deliveries: 0,
+        max_retries: 4,
+        ..Policy::default()
+    };
+    let agent = Harness::command("agent", "agent", Vec::new(), Vec::new());
+    Settings {
+        policy,
+        harnesses: [("agent".to_owned(), agent)].into(),
+        harness_args: Default::default(),
+        workspace: Workspace::Shared("/".into()),
+        session_env: Vec::new(),
+        kill_grace_ms: 0,
+        keep_session_on_close: true,
+        resume_on_respawn: true,
+        templates: Default::default(),
+    }
+}
