@@ -6,6 +6,7 @@ pub mod event;
 pub mod ids;
 pub mod item;
 pub mod json;
+pub mod layout;
 pub mod log;
 pub mod message;
 pub mod policy;
