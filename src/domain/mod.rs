@@ -8,6 +8,7 @@ pub mod ids;
 pub mod item;
 pub mod json;
 pub mod lane;
+pub mod layout;
 pub mod log;
 pub mod message;
 pub mod policy;

@@ -3,6 +3,37 @@
 //! `parse` reads a file's text at the door, `render` writes it back byte for byte the same on every machine, and
 //! `join` makes one record of two copies. The exporter, adoption and the git merge driver call the same join.
 
+pub mod bridge;
+pub mod compare;
+pub mod date;
+pub mod join;
+mod keys;
+mod ledger;
+pub mod parse;
+mod place;
+pub mod record;
+pub mod refusal;
+pub mod render;
+mod shape;
+mod spelling;
+pub mod stamp;
+
+#[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+pub(crate) mod samples;
+
+pub use bridge::{Adopted, ControlChange, Report, adopt};
+pub use compare::{Volatile, same_meaning};
+pub use join::{Beaten, Conflict, Joined, join};
+pub use parse::{MAX_BYTES, parse, parse_for};
+pub use record::{Poll, Record, Section};
+pub use refusal::{Refusal, RefusalKind};
+pub use render::render;
+pub use stamp::{FolderId, Stamp};
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
