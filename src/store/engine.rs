@@ -1,0 +1,147 @@
+//! The open database of an owner, and getting it back after the disk failed.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
+
+use super::error::StoreError;
+use super::migrate::STEPS;
+use super::open;
+use super::raw::{ReadTx, guarded};
+use crate::domain::ids::StoreId;
+
+/// First and longest wait between two tries to open the file again.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+
+/// One database, which can be lost and opened again.
+pub(super) struct Engine {
+    pub path: PathBuf,
+    pub id: StoreId,
+    /// Whether the file can be opened again by its path.
+    reopens: bool,
+    slot: Mutex<Slot>,
+}
+
+struct Slot {
+    state: State,
+    /// Counts the databases, so that a late error of an old one does not close the new one.
+    generation: u64,
+}
+
+enum State {
+    Open(Database),
+    Lost { error: StoreError, retry_at: Instant, wait: Duration },
+    Closed,
+}
+
+impl Engine {
+    pub fn new(database: Database, id: StoreId, path: PathBuf, reopens: bool) -> Self {
+        Self { path, id, reopens, slot: Mutex::new(Slot { state: State::Open(database), generation: 0 }) }
+    }
+
+    /// Whether it can be written, as far as was last seen.
+    pub fn is_open(&self) -> bool {
+        matches!(self.slot().state, State::Open(_))
+    }
+
+    /// Reads one snapshot. The database itself is held only while the snapshot is taken.
+    pub fn read<T>(&self, read: impl FnOnce(&ReadTx<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let (transaction, generation) = self.begin_read()?;
+        let result = read(&ReadTx::new(&self.path, &transaction));
+        if let Err(error @ StoreError::Io { .. }) = &result {
+            self.lose(generation, error);
+        }
+        result
+    }
+
+    fn begin_read(&self) -> Result<(ReadTransaction, u64), StoreError> {
+        self.begin(|database| {
+            guarded(&self.path, || database.begin_read())?.map_err(|e| StoreError::transaction(&self.path, e))
+        })
+    }
+
+    /// Begins a write transaction; the caller sees to it that there is one at a time.
+    pub fn begin_write(&self) -> Result<(WriteTransaction, u64), StoreError> {
+        self.begin(|database| {
+            guarded(&self.path, || database.begin_write())?.map_err(|e| StoreError::transaction(&self.path, e))
+        })
+    }
+
+    fn begin<T>(&self, begin: impl FnOnce(&Database) -> Result<T, StoreError>) -> Result<(T, u64), StoreError> {
+        let slot = self.slot();
+        let generation = slot.generation;
+        let begun = match &slot.state {
+            State::Open(database) => begin(database),
+            State::Lost { error, .. } => return Err(error.again()),
+            State::Closed => return Err(StoreError::Closed),
+        };
+        drop(slot);
+        if let Err(error @ StoreError::Io { .. }) = &begun {
+            self.lose(generation, error);
+        }
+        Ok((begun?, generation))
+    }
+
+    /// Drops the database of `generation` after `error`; it is opened again by [`Engine::recover`].
+    pub fn lose(&self, generation: u64, error: &StoreError) {
+        let mut slot = self.slot();
+        if slot.generation != generation || !matches!(slot.state, State::Open(_)) {
+            return;
+        }
+        let lost = State::Lost { error: error.again(), retry_at: Instant::now(), wait: BACKOFF.0 };
+        let old = std::mem::replace(&mut slot.state, lost);
+        drop(slot);
+        self.release(old);
+    }
+
+    /// How long until the next try to open the file again; `None` while nothing is to be tried.
+    pub fn retry_in(&self) -> Option<Duration> {
+        match &self.slot().state {
+            State::Lost { retry_at, .. } if self.reopens => Some(retry_at.saturating_duration_since(Instant::now())),
+            _ => None,
+        }
+    }
+
+    /// Opens a lost file again when it is time to. Each failure doubles the wait, up to a second.
+    pub fn recover(&self) {
+        if self.retry_in() != Some(Duration::ZERO) {
+            return;
+        }
+        let reopened = open::open_existing(&self.path, STEPS, false).and_then(|(database, id)| {
+            if id == self.id { Ok(database) } else { Err(StoreError::Foreign(self.path.display().to_string())) }
+        });
+        let mut slot = self.slot();
+        let State::Lost { error, retry_at, wait } = &mut slot.state else { return };
+        match reopened {
+            Ok(database) => {
+                slot.state = State::Open(database);
+                slot.generation += 1;
+            }
+            Err(why) => {
+                *error = StoreError::io(&self.path, std::io::Error::other(why.to_string()));
+                *retry_at = Instant::now() + *wait;
+                *wait = (*wait * 2).min(BACKOFF.1);
+            }
+        }
+    }
+
+    /// Closes for good.
+    pub fn close(&self) -> Result<(), StoreError> {
+        let old = std::mem::replace(&mut self.slot().state, State::Closed);
+        match old {
+            State::Open(database) => open::catching(&self.path, || database.close()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Dropping a database can meet the same failing disk again, or panic on it.
+    fn release(&self, old: State) {
+        let _ = guarded(&self.path, || drop(old));
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

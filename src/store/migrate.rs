@@ -1,0 +1,113 @@
+//! The schema version and the way from one to the next (`migrations/store/`, one numbered file per step).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use redb::{Database, WriteTransaction};
+
+use super::error::StoreError;
+use super::open::{self, catching};
+use super::raw::guarded;
+use super::tables::{ID_KEY, SCHEMA_KEY, TableId};
+
+/// One step: from the version before it to the next, in one transaction together with the version's change.
+pub(super) struct Step {
+    /// Its file in `migrations/store/`, for messages.
+    pub name: &'static str,
+    /// The change. It opens the tables it needs itself, those of older versions too.
+    pub run: fn(&WriteTransaction) -> Result<(), redb::Error>,
+}
+
+/// All steps, oldest first; the first leads from version 1 to 2.
+pub(super) const STEPS: &[Step] = &[];
+/// The version of a store before any step.
+const FIRST: u32 = 1;
+
+/// The version that `steps` lead to.
+pub(super) fn version(steps: &[Step]) -> u32 {
+    FIRST + u32::try_from(steps.len()).unwrap_or(u32::MAX - FIRST)
+}
+
+/// Makes every table and writes the two keys that never move.
+pub(super) fn initialise(path: &Path, database: &Database, id: &str, version: u32) -> Result<(), StoreError> {
+    transact(path, database, |transaction| {
+        for table in TableId::ALL {
+            transaction.open_table(table.definition())?;
+        }
+        let mut table = transaction.open_table(TableId::Store.definition())?;
+        table.insert(ID_KEY, id.as_bytes())?;
+        table.insert(SCHEMA_KEY, version.to_string().as_bytes())?;
+        Ok(())
+    })
+}
+
+/// Migrates the store at `path` from version `found`, with nobody else in the file, after a copy of it was made and
+/// checked.
+pub(super) fn run(path: &Path, found: u32, steps: &[Step]) -> Result<(), StoreError> {
+    let supported = version(steps);
+    let done = found.checked_sub(FIRST).and_then(|done| usize::try_from(done).ok());
+    let Some(todo) = done.and_then(|done| steps.get(done..)) else {
+        return Err(StoreError::Older { found, supported });
+    };
+    let database = catching(path, || open::exclusive_builder().open(path))?;
+    if open::label(path, &database)?.schema != found {
+        // Somebody else migrated it between the look and the lock: look again.
+        return Err(StoreError::Busy);
+    }
+    keep_copy(path, found)?;
+    for (number, step) in (found + 1..).zip(todo) {
+        transact(path, &database, |transaction| {
+            (step.run)(transaction)?;
+            let mut table = transaction.open_table(TableId::Store.definition())?;
+            table.insert(SCHEMA_KEY, number.to_string().as_bytes())?;
+            Ok(())
+        })
+        .map_err(|error| match error {
+            StoreError::Bug(text) => StoreError::Bug(format!("migration {}: {text}", step.name)),
+            other => other,
+        })?;
+    }
+    catching(path, || database.close())
+}
+
+/// Where the copy of a store of version `found` is kept: `state.redb.v1`.
+pub(super) fn copy_path(path: &Path, found: u32) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".v{found}"));
+    name.into()
+}
+
+/// Copies the file beside itself. The caller holds the lock, nothing is written meanwhile. A copy counts only when it
+/// could be opened.
+fn keep_copy(path: &Path, found: u32) -> Result<(), StoreError> {
+    let copy = copy_path(path, found);
+    let io = |error| StoreError::io(&copy, error);
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let unfinished = tempfile::Builder::new().prefix(".state-copy-").tempfile_in(dir).map_err(io)?;
+    fs::copy(path, unfinished.path()).map_err(io)?;
+    let copied = open::inspect(unfinished.path())?;
+    if copied.schema != found {
+        return Err(StoreError::Damaged(format!("the copy {} has schema {}", copy.display(), copied.schema)));
+    }
+    unfinished.as_file().sync_all().map_err(io)?;
+    unfinished.persist(&copy).map(drop).map_err(|error| io(error.error))
+}
+
+/// One write transaction on a whole database.
+fn transact(
+    path: &Path,
+    database: &Database,
+    work: impl FnOnce(&WriteTransaction) -> Result<(), redb::Error>,
+) -> Result<(), StoreError> {
+    let run = || -> Result<(), redb::Error> {
+        let transaction = database.begin_write()?;
+        work(&transaction)?;
+        transaction.commit()?;
+        Ok(())
+    };
+    guarded(path, run)?.map_err(|error| match error {
+        redb::Error::Io(source) => StoreError::io(path, source),
+        redb::Error::Corrupted(text) => StoreError::Damaged(format!("{}: {text}", path.display())),
+        other => StoreError::Bug(other.to_string()),
+    })
+}

@@ -1,0 +1,238 @@
+//! Transactions as the store uses them: tables opened at most once, bytes in and out, no panic of redb let through.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::ops::{Bound, ControlFlow};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableError, WriteTransaction};
+
+use super::error::{StoreError, panic_text};
+use super::keys::Span;
+use super::tables::{Bytes, TableId};
+
+/// What a visitor of rows answers.
+pub type Flow = ControlFlow<()>;
+
+/// Bytes of one snapshot. Implemented by the two kinds of transaction; everything else is written on top of it once.
+pub trait Raw {
+    /// Calls `read` with the value of `key`, when there is one.
+    fn get<R>(&self, table: TableId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, StoreError>;
+
+    /// Calls `visit` with every key and value of `span`, in order, until it breaks.
+    fn scan(
+        &self,
+        table: TableId,
+        span: &Span,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow,
+    ) -> Result<(), StoreError>;
+
+    /// The last key of a table.
+    fn last_key(&self, table: TableId) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Remembers a row that a list left out.
+    fn note_skipped(&self, error: StoreError);
+
+    /// The rows that lists of this transaction left out because they cannot be read, for the log; empties the memory.
+    fn take_skipped(&self) -> Vec<StoreError>;
+}
+
+/// A snapshot for reading.
+pub struct ReadTx<'t> {
+    path: &'t Path,
+    transaction: &'t ReadTransaction,
+    tables: [OnceCell<Option<ReadOnlyTable<Bytes, Bytes>>>; TableId::COUNT],
+    skipped: RefCell<Vec<StoreError>>,
+}
+
+/// A write transaction, shared by the jobs of one group.
+pub struct WriteTx<'t> {
+    path: &'t Path,
+    transaction: &'t WriteTransaction,
+    tables: [OnceCell<Table<'t, Bytes, Bytes>>; TableId::COUNT],
+    writes: u64,
+    storage_failed: Cell<bool>,
+    skipped: RefCell<Vec<StoreError>>,
+}
+
+impl<'t> ReadTx<'t> {
+    pub(super) fn new(path: &'t Path, transaction: &'t ReadTransaction) -> Self {
+        let tables = std::array::from_fn(|_| OnceCell::new());
+        Self { path, transaction, tables, skipped: RefCell::default() }
+    }
+
+    /// The table, or `None` while nobody has written it.
+    fn table(&self, id: TableId) -> Result<Option<&ReadOnlyTable<Bytes, Bytes>>, StoreError> {
+        let cell = &self.tables[id as usize];
+        if cell.get().is_none() {
+            let opened = guarded(self.path, || self.transaction.open_table(id.definition()))?;
+            let opened = match opened {
+                Ok(table) => Some(table),
+                Err(TableError::TableDoesNotExist(_)) => None,
+                Err(error) => return Err(StoreError::table(self.path, error)),
+            };
+            let _ = cell.set(opened);
+        }
+        Ok(cell.get().and_then(Option::as_ref))
+    }
+}
+
+impl Raw for ReadTx<'_> {
+    fn get<R>(&self, table: TableId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, StoreError> {
+        self.table(table)?.map_or(Ok(None), |table| get_in(self.path, table, key, read))
+    }
+
+    fn scan(
+        &self,
+        table: TableId,
+        span: &Span,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow,
+    ) -> Result<(), StoreError> {
+        self.table(table)?.map_or(Ok(()), |table| scan_in(self.path, table, span, visit))
+    }
+
+    fn last_key(&self, table: TableId) -> Result<Option<Vec<u8>>, StoreError> {
+        self.table(table)?.map_or(Ok(None), |table| last_in(self.path, table))
+    }
+
+    fn note_skipped(&self, error: StoreError) {
+        self.skipped.borrow_mut().push(error);
+    }
+
+    fn take_skipped(&self) -> Vec<StoreError> {
+        self.skipped.take()
+    }
+}
+
+impl<'t> WriteTx<'t> {
+    pub(super) fn new(path: &'t Path, transaction: &'t WriteTransaction) -> Self {
+        let tables = std::array::from_fn(|_| OnceCell::new());
+        Self {
+            path,
+            transaction,
+            tables,
+            writes: 0,
+            storage_failed: Cell::new(false),
+            skipped: RefCell::default(),
+        }
+    }
+
+    /// How many rows were put or removed so far.
+    pub(super) fn writes(&self) -> u64 {
+        self.writes
+    }
+
+    /// Whether the disk failed under it, whatever a closure made of that.
+    pub(super) fn storage_failed(&self) -> bool {
+        self.storage_failed.get()
+    }
+
+    /// Puts a row.
+    pub(super) fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        self.open(table)?;
+        self.writes += 1;
+        let path = self.path;
+        let Some(opened) = self.tables[table as usize].get_mut() else { return Ok(()) };
+        let put = guarded(path, || opened.insert(key, value).map(drop))
+            .and_then(|put| put.map_err(|error| StoreError::storage(path, error)));
+        self.watch(put)
+    }
+
+    /// Removes a row; false when there was none.
+    pub(super) fn delete(&mut self, table: TableId, key: &[u8]) -> Result<bool, StoreError> {
+        self.open(table)?;
+        self.writes += 1;
+        let path = self.path;
+        let Some(opened) = self.tables[table as usize].get_mut() else { return Ok(false) };
+        let deleted = guarded(path, || opened.remove(key).map(|old| old.is_some()))
+            .and_then(|deleted| deleted.map_err(|error| StoreError::storage(path, error)));
+        self.watch(deleted)
+    }
+
+    fn open(&self, id: TableId) -> Result<&Table<'t, Bytes, Bytes>, StoreError> {
+        let cell = &self.tables[id as usize];
+        if cell.get().is_none() {
+            let opened = guarded(self.path, || self.transaction.open_table(id.definition()))
+                .and_then(|opened| opened.map_err(|error| StoreError::table(self.path, error)));
+            let _ = cell.set(self.watch(opened)?);
+        }
+        cell.get().ok_or_else(|| StoreError::Bug(format!("table {} did not open", id.name())))
+    }
+
+    fn watch<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if matches!(result, Err(StoreError::Io { .. })) {
+            self.storage_failed.set(true);
+        }
+        result
+    }
+}
+
+impl Raw for WriteTx<'_> {
+    fn get<R>(&self, table: TableId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, StoreError> {
+        let table = self.open(table)?;
+        self.watch(get_in(self.path, table, key, read))
+    }
+
+    fn scan(
+        &self,
+        table: TableId,
+        span: &Span,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow,
+    ) -> Result<(), StoreError> {
+        let table = self.open(table)?;
+        self.watch(scan_in(self.path, table, span, visit))
+    }
+
+    fn last_key(&self, table: TableId) -> Result<Option<Vec<u8>>, StoreError> {
+        let table = self.open(table)?;
+        self.watch(last_in(self.path, table))
+    }
+
+    fn note_skipped(&self, error: StoreError) {
+        self.skipped.borrow_mut().push(error);
+    }
+
+    fn take_skipped(&self) -> Vec<StoreError> {
+        self.skipped.take()
+    }
+}
+
+/// Runs one call into redb. It can panic on a file that was changed outside of it; that is damage, not our end.
+pub(super) fn guarded<T>(path: &Path, call: impl FnOnce() -> T) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(call))
+        .map_err(|panic| StoreError::Damaged(format!("{}: {}", path.display(), panic_text(&*panic))))
+}
+
+fn get_in<R>(
+    path: &Path,
+    table: &impl ReadableTable<Bytes, Bytes>,
+    key: &[u8],
+    read: impl FnOnce(&[u8]) -> R,
+) -> Result<Option<R>, StoreError> {
+    let found = guarded(path, || table.get(key))?.map_err(|error| StoreError::storage(path, error))?;
+    Ok(found.map(|value| read(value.value())))
+}
+
+fn scan_in(
+    path: &Path,
+    table: &impl ReadableTable<Bytes, Bytes>,
+    span: &Span,
+    visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow,
+) -> Result<(), StoreError> {
+    let to = span.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let bounds = (Bound::Included(span.from.as_slice()), to);
+    let rows = guarded(path, || table.range::<&[u8]>(bounds))?;
+    let mut rows = rows.map_err(|error| StoreError::storage(path, error))?;
+    while let Some(row) = guarded(path, || rows.next())? {
+        let (key, value) = row.map_err(|error| StoreError::storage(path, error))?;
+        if visit(key.value(), value.value()).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn last_in(path: &Path, table: &impl ReadableTable<Bytes, Bytes>) -> Result<Option<Vec<u8>>, StoreError> {
+    let last = guarded(path, || table.last().map(|row| row.map(|(key, _)| key.value().to_vec())))?;
+    last.map_err(|error| StoreError::storage(path, error))
+}

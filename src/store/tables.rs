@@ -1,0 +1,102 @@
+//! Every table of the store: what its key and value are, who writes it, how long its rows live.
+//!
+//! All tables map bytes to bytes. Keys are lower-case reference texts, other texts, and big-endian numbers (see
+//! [`super::keys`]); values are JSON of the shapes in [`super::rows`] unless said otherwise. Names never change their
+//! meaning: a new meaning is a new table and a migration step.
+
+use redb::TableDefinition;
+
+/// All tables are of one type.
+pub(super) type Bytes = &'static [u8];
+/// Definition of one table.
+pub(super) type Definition = TableDefinition<'static, Bytes, Bytes>;
+
+macro_rules! tables {
+    ($($(#[$doc:meta])* $variant:ident => $name:literal,)*) => {
+        /// A table of the store.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum TableId { $($(#[$doc])* $variant,)* }
+
+        impl TableId {
+            /// All of them, in the order of their numbers.
+            pub const ALL: &'static [TableId] = &[$(TableId::$variant,)*];
+
+            /// The name in the file.
+            pub const fn name(self) -> &'static str {
+                match self { $(TableId::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+tables! {
+    /// `schema` (decimal text) and `id` (a UUID). The table and both keys never move: every version of the program
+    /// finds the schema here before it reads anything else. Written when the file is made and by migrations.
+    Store => "the-loop",
+    /// Key: name. Value: text, opaque to the store. Written by the application (poll cursors and the like). Rows live
+    /// until replaced.
+    Meta => "meta",
+    /// Key: name of a counter. Value: 8 bytes, the next number. Written with whatever takes a number. Never removed.
+    Counters => "counters",
+    /// Key: item. Value: `ItemRow`, facts, sections and the item's own session. Written by decisions, settling,
+    /// adoption. Pruned only when the row holds nothing but facts of a closed item that nobody refers to.
+    Items => "items",
+    /// Key: owner, NUL, pull request. Value: `SessionRow` of the pull request's endpoint. Written together with
+    /// `owners`. Lives with its record.
+    Endpoints => "endpoints",
+    /// Key: pull request, NUL, owner. Value: empty. The way back of `endpoints`: the owner of a pull request is one
+    /// look-up at any size.
+    Owners => "owners",
+    /// Key: head commit, lower-case hex. Value: `HeadRow`. Written by decisions on pull requests. Pruned by age.
+    Heads => "heads",
+    /// Key: identity of what spoke. Value: `MarkedRow` with `spoken` or `refused`. Written by decisions. Pruned by age,
+    /// behind the watermark.
+    Identities => "identities",
+    /// Key: delivery id. Value: `MarkedRow` with `decided`, `refused` or `undecidable`. Written with every decision.
+    /// Pruned by age.
+    Deliveries => "deliveries",
+    /// Key: id of a comment we posted. Value: `AtRow`. Written by telling. Pruned by age.
+    Posted => "posted",
+    /// Key: item, NUL, node id. Value: empty. The live `seenComments`. Only grows while the item lives.
+    Seen => "seen",
+    /// Key: lane, NUL, class (1 byte), sequence number (8 bytes). Value: `EffectRow`. Written by decisions, changed by
+    /// retries, removed by settling. Order of keys is order of work.
+    Effects => "effects",
+    /// Key: lane. Value: 8 bytes, how many effects wait there; no row for none. Written with `effects`.
+    LaneCounts => "lane_counts",
+    /// Key: lane. Value: `ClaimRow`, what is being done there. Written before something is done, removed by settling.
+    Claims => "claims",
+    /// Key: number (8 bytes). Value: `DeadLetterRow`. Written when an effect is given up, removed by a person's word.
+    DeadLetters => "dead_letters",
+    /// Key: like `effects`. Value: `SettledRow`. Written by settling, for people. Pruned by age.
+    Settled => "settled",
+    /// Key: item. Value: `MarkRow`: its portable file has to follow. Removed by the exporter.
+    Marks => "marks",
+    /// Key: directory, NUL, item. Value: `StampRow`: what the portable file looked like when last read or written.
+    Stamps => "stamps",
+    /// Key: directory, NUL, digest of an adopted file of the earlier system. Value: `AtRow`. Never pruned, so that no
+    /// `reset` brings an old session back.
+    Adopted => "adopted",
+    /// Key: number (8 bytes). Value: `JournalRow`: the decision trail on its way into the event log. Trimmed by the
+    /// log's writer.
+    Journal => "journal",
+    /// Key: delivery id. Value: `UndecidableRow`: what a bug kept from being decided. Removed by a person's retry.
+    Undecidables => "undecidables",
+    /// Key: delivery id. Value: the request's body, raw. Written and removed with `undecidables`.
+    Bodies => "bodies",
+}
+
+impl TableId {
+    /// How many there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// What redb opens it by.
+    pub(super) const fn definition(self) -> Definition {
+        TableDefinition::new(self.name())
+    }
+}
+
+/// Key of the schema version in [`TableId::Store`].
+pub(super) const SCHEMA_KEY: &[u8] = b"schema";
+/// Key of the store's id in [`TableId::Store`].
+pub(super) const ID_KEY: &[u8] = b"id";

@@ -1,0 +1,327 @@
+//! Writing: one method per kind of row, and whole outcomes of decisions.
+
+use std::collections::BTreeSet;
+
+use super::error::StoreError;
+use super::keys;
+use super::raw::{Raw, WriteTx};
+use super::rows::{
+    self, AtRow, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRowRef, MarkRow, MarkedRow, SessionRow,
+    SettledRow, StampRow, StateRow, UndecidableRow,
+};
+use super::tables::TableId;
+use super::view::{DeliveryState, View};
+use crate::domain::decide::{Change, IdentityState, Outcome, Urgency};
+use crate::domain::effect::{Claim, DeadLetter, Effect, NewEffect, Place};
+use crate::domain::event::Identity;
+use crate::domain::ids::DeliveryId;
+use crate::domain::item::Item;
+use crate::domain::log::LogEntry;
+use crate::domain::reference::{RefKey, WorkItemRef};
+use crate::domain::session::Session;
+use crate::domain::time::Time;
+
+/// Counter of effects, over all lanes.
+pub(super) const EFFECTS_COUNTER: &str = "effects";
+/// Counter of dead letters.
+pub(super) const DEAD_COUNTER: &str = "dead_letters";
+/// Counter of journal entries.
+pub(super) const JOURNAL_COUNTER: &str = "journal";
+
+impl WriteTx<'_> {
+    /// Puts an item whole.
+    pub fn put_item(&mut self, item: &Item) -> Result<(), StoreError> {
+        self.put_row(TableId::Items, item.reference.key().as_str().as_bytes(), &ItemRow::from(item))
+    }
+
+    /// Puts an endpoint of `owner`, there and back. An item is never its own pull request.
+    pub fn put_endpoint(&mut self, owner: &RefKey, session: &Session) -> Result<(), StoreError> {
+        let pull_request = session.reference.key();
+        if pull_request == *owner {
+            return Err(StoreError::Bug(format!("{owner} as its own pull request")));
+        }
+        let there = keys::pair(owner.as_str(), pull_request.as_str());
+        self.put_row(TableId::Endpoints, &there, &SessionRow::from(session))?;
+        self.put(TableId::Owners, &keys::pair(pull_request.as_str(), owner.as_str()), &[])
+    }
+
+    /// Removes an endpoint of `owner`, there and back; false when there was none.
+    pub fn remove_endpoint(&mut self, owner: &RefKey, pull_request: &RefKey) -> Result<bool, StoreError> {
+        self.delete(TableId::Owners, &keys::pair(pull_request.as_str(), owner.as_str()))?;
+        self.delete(TableId::Endpoints, &keys::pair(owner.as_str(), pull_request.as_str()))
+    }
+
+    /// Remembers which pull request a head commit belongs to.
+    pub fn put_head(&mut self, sha: &str, pull_request: &WorkItemRef, at: Time) -> Result<(), StoreError> {
+        let row = HeadRow { pull_request: pull_request.clone(), t: at };
+        self.put_row(TableId::Heads, sha.as_bytes(), &row)
+    }
+
+    /// Sets the state of something that speaks; `Unused` forgets it.
+    pub fn put_identity(&mut self, identity: &Identity, state: IdentityState, at: Time) -> Result<(), StoreError> {
+        let key = identity.as_str().as_bytes();
+        let s = match state {
+            IdentityState::Unused => return self.delete(TableId::Identities, key).map(drop),
+            IdentityState::Spoken => StateRow::Spoken,
+            IdentityState::Refused => StateRow::Refused,
+        };
+        self.put_row(TableId::Identities, key, &MarkedRow { s, t: at })
+    }
+
+    /// Sets the state of a delivery id.
+    pub fn put_delivery(&mut self, id: &DeliveryId, state: DeliveryState, at: Time) -> Result<(), StoreError> {
+        let s = match state {
+            DeliveryState::Decided => StateRow::Decided,
+            DeliveryState::Refused => StateRow::Refused,
+            DeliveryState::Undecidable => StateRow::Undecidable,
+        };
+        self.put_row(TableId::Deliveries, id.as_str().as_bytes(), &MarkedRow { s, t: at })
+    }
+
+    /// Remembers a comment as our own.
+    pub fn put_posted(&mut self, id: &str, at: Time) -> Result<(), StoreError> {
+        self.put_row(TableId::Posted, id.as_bytes(), &AtRow { t: at })
+    }
+
+    /// Adds a comment to the item's `seenComments`; true when it is new there.
+    pub fn put_seen(&mut self, item: &RefKey, node_id: &str) -> Result<bool, StoreError> {
+        if self.has_seen(item, node_id)? {
+            return Ok(false);
+        }
+        self.put(TableId::Seen, &keys::pair(item.as_str(), node_id), &[])?;
+        Ok(true)
+    }
+
+    /// Stores a new effect at the end of its class.
+    pub fn push_effect(&mut self, effect: NewEffect, now: Time) -> Result<Place, StoreError> {
+        let NewEffect { lane, class, body } = effect;
+        let place = Place { class, seq: self.take_number(EFFECTS_COUNTER)? };
+        self.put_row(TableId::Effects, &keys::place(&lane, place), &EffectRow::new(body, now))?;
+        self.count_lane(&lane, 1)?;
+        Ok(place)
+    }
+
+    /// Replaces a waiting effect (tries, time of the next one, a change of endpoint).
+    pub fn put_effect(&mut self, effect: &Effect) -> Result<(), StoreError> {
+        let key = keys::place(&effect.lane, effect.place);
+        if self.get(TableId::Effects, &key, |_| ())?.is_none() {
+            self.count_lane(&effect.lane, 1)?;
+        }
+        self.put_row(TableId::Effects, &key, &EffectRow::from(effect))
+    }
+
+    /// Removes an effect; false when there was none.
+    pub fn remove_effect(&mut self, lane: &RefKey, place: Place) -> Result<bool, StoreError> {
+        let was_there = self.delete(TableId::Effects, &keys::place(lane, place))?;
+        if was_there {
+            self.count_lane(lane, -1)?;
+        }
+        Ok(was_there)
+    }
+
+    /// Sets the claim of its lane.
+    pub fn put_claim(&mut self, claim: &Claim) -> Result<(), StoreError> {
+        self.put_row(TableId::Claims, claim.lane.as_str().as_bytes(), &ClaimRow::from(claim))
+    }
+
+    /// Removes a lane's claim; false when there was none.
+    pub fn remove_claim(&mut self, lane: &RefKey) -> Result<bool, StoreError> {
+        self.delete(TableId::Claims, lane.as_str().as_bytes())
+    }
+
+    /// Keeps a dead letter and gives it a number.
+    pub fn put_dead(&mut self, letter: &DeadLetter) -> Result<u64, StoreError> {
+        let number = self.take_number(DEAD_COUNTER)?;
+        self.put_row(TableId::DeadLetters, &keys::number(number), &DeadLetterRow::from(letter))?;
+        Ok(number)
+    }
+
+    /// Removes a dead letter; false when there was none.
+    pub fn remove_dead(&mut self, number: u64) -> Result<bool, StoreError> {
+        self.delete(TableId::DeadLetters, &keys::number(number))
+    }
+
+    /// Remembers how an effect ended.
+    pub fn put_settled(
+        &mut self,
+        place: Place,
+        lane: &RefKey,
+        verb: &str,
+        outcome: &str,
+        at: Time,
+    ) -> Result<(), StoreError> {
+        let row = SettledRow { verb: verb.to_owned(), outcome: outcome.to_owned(), t: at };
+        self.put_row(TableId::Settled, &keys::place(lane, place), &row)
+    }
+
+    /// Asks for an export of an item. A mark that waits keeps its time and the greater urgency.
+    pub fn put_mark(&mut self, item: &RefKey, urgency: Urgency, version: u64, at: Time) -> Result<(), StoreError> {
+        let waiting = self.mark(item)?;
+        let row = MarkRow {
+            now: urgency == Urgency::Now || waiting.is_some_and(|mark| mark.urgency == Urgency::Now),
+            version,
+            since: waiting.map_or(at, |mark| mark.since),
+        };
+        self.put_row(TableId::Marks, item.as_str().as_bytes(), &row)
+    }
+
+    /// Clears an item's mark if nothing changed since `version` was written; whether it did.
+    pub fn clear_mark_if(&mut self, item: &RefKey, version: u64) -> Result<bool, StoreError> {
+        match self.mark(item)? {
+            Some(mark) if mark.version == version => self.delete(TableId::Marks, item.as_str().as_bytes()),
+            _ => Ok(false),
+        }
+    }
+
+    /// Remembers what a portable file looks like now.
+    pub fn put_stamp(&mut self, dir: &str, item: &RefKey, file: &str, stamp: &str) -> Result<(), StoreError> {
+        let row = StampRow { file: file.to_owned(), stamp: stamp.to_owned() };
+        self.put_row(TableId::Stamps, &keys::pair(dir, item.as_str()), &row)
+    }
+
+    /// Forgets a portable file; false when it was not known.
+    pub fn remove_stamp(&mut self, dir: &str, item: &RefKey) -> Result<bool, StoreError> {
+        self.delete(TableId::Stamps, &keys::pair(dir, item.as_str()))
+    }
+
+    /// Remembers for ever that a file of the earlier system was adopted.
+    pub fn put_adopted(&mut self, dir: &str, digest: &str, at: Time) -> Result<(), StoreError> {
+        self.put_row(TableId::Adopted, &keys::pair(dir, digest), &AtRow { t: at })
+    }
+
+    /// Adds an entry to the decision trail and gives it a number.
+    pub fn append_journal(&mut self, entry: &LogEntry, at: Time) -> Result<u64, StoreError> {
+        let number = self.take_number(JOURNAL_COUNTER)?;
+        self.put_row(TableId::Journal, &keys::number(number), &JournalRowRef { t: at, entry })?;
+        Ok(number)
+    }
+
+    /// Removes the journal up to and with number `to`.
+    pub fn trim_journal(&mut self, to: u64) -> Result<(), StoreError> {
+        let Some((first, last)) = self.journal_bounds()? else { return Ok(()) };
+        for number in first..=last.min(to) {
+            self.delete(TableId::Journal, &keys::number(number))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a text under a name of the application's.
+    pub fn put_meta(&mut self, name: &str, text: &str) -> Result<(), StoreError> {
+        self.put(TableId::Meta, name.as_bytes(), text.as_bytes())
+    }
+
+    /// Forgets a text; false when there was none.
+    pub fn remove_meta(&mut self, name: &str) -> Result<bool, StoreError> {
+        self.delete(TableId::Meta, name.as_bytes())
+    }
+
+    /// Keeps whole what a bug kept from being decided.
+    pub fn put_undecidable(
+        &mut self,
+        delivery: &DeliveryId,
+        name: &str,
+        body: &[u8],
+        error: &str,
+        at: Time,
+    ) -> Result<(), StoreError> {
+        let row = UndecidableRow { name: name.into(), error: error.into(), t: at, bytes: body.len() as u64 };
+        let key = delivery.as_str().as_bytes();
+        self.put_row(TableId::Undecidables, key, &row)?;
+        self.put(TableId::Bodies, key, body)
+    }
+
+    /// Removes it; false when there was none.
+    pub fn remove_undecidable(&mut self, delivery: &DeliveryId) -> Result<bool, StoreError> {
+        let key = delivery.as_str().as_bytes();
+        self.delete(TableId::Bodies, key)?;
+        self.delete(TableId::Undecidables, key)
+    }
+
+    /// Puts the rows of a decision. Marks come last, so that they carry the version of the item as it is now.
+    pub fn apply_changes(&mut self, changes: &[Change], now: Time) -> Result<(), StoreError> {
+        for change in changes {
+            match change {
+                Change::Item(item) => self.put_item(item)?,
+                Change::Endpoint { owner, session } => self.put_endpoint(owner, session)?,
+                Change::Seen { item, node_id } => self.put_seen(item, node_id).map(drop)?,
+                Change::Identity { identity, state } => self.put_identity(identity, *state, now)?,
+                Change::Head { sha, pull_request } => self.put_head(sha, pull_request, now)?,
+                Change::Mark { .. } => {}
+            }
+        }
+        for change in changes {
+            if let Change::Mark { item, urgency } = change {
+                let version = self.version_among(changes, item)?;
+                self.put_mark(item, *urgency, version, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores everything an event changes; answers the lanes in which new effects wait.
+    pub fn apply_outcome(&mut self, outcome: Outcome, now: Time) -> Result<Vec<RefKey>, StoreError> {
+        self.apply_changes(&outcome.changes, now)?;
+        let mut lanes = BTreeSet::new();
+        for effect in outcome.effects {
+            lanes.insert(effect.lane.clone());
+            self.push_effect(effect, now)?;
+        }
+        for entry in &outcome.log {
+            self.append_journal(entry, now)?;
+        }
+        Ok(lanes.into_iter().collect())
+    }
+
+    /// The version of `item`: from the changes themselves when they hold it, else as stored.
+    fn version_among(&self, changes: &[Change], item: &RefKey) -> Result<u64, StoreError> {
+        let among = changes.iter().rev().find_map(|change| match change {
+            Change::Item(changed) if changed.reference.key() == *item => Some(changed.version),
+            _ => None,
+        });
+        match among {
+            Some(version) => Ok(version),
+            None => Ok(self.item(item)?.map_or(0, |item| item.version)),
+        }
+    }
+
+    /// The next number of a counter; numbers begin with 1 and are never given twice.
+    fn take_number(&mut self, counter: &str) -> Result<u64, StoreError> {
+        let next = self.counter(counter)?;
+        self.put(TableId::Counters, counter.as_bytes(), &keys::number(next + 1))?;
+        Ok(next)
+    }
+
+    fn count_lane(&mut self, lane: &RefKey, by: i64) -> Result<(), StoreError> {
+        let count = self.lane_count(lane)?.saturating_add_signed(by);
+        let key = lane.as_str().as_bytes();
+        match count {
+            0 => self.delete(TableId::LaneCounts, key).map(drop),
+            _ => self.put(TableId::LaneCounts, key, &keys::number(count)),
+        }
+    }
+
+    /// Puts a row of one of the stored shapes.
+    pub(super) fn put_row(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        row: &impl serde::Serialize,
+    ) -> Result<(), StoreError> {
+        self.put(table, key, &rows::encode(table, row)?)
+    }
+}
+
+/// Counters, for whoever checks them.
+pub(super) trait Counters: Raw {
+    /// The next number that `counter` gives.
+    fn counter(&self, counter: &str) -> Result<u64, StoreError> {
+        let key = counter.as_bytes();
+        match self.get(TableId::Counters, key, keys::read_number)? {
+            None => Ok(1),
+            Some(Some(next)) => Ok(next),
+            Some(None) => Err(rows::bad(TableId::Counters, key, "not a number")),
+        }
+    }
+}
+
+impl<T: Raw> Counters for T {}
