@@ -1,1 +1,5 @@
 //! One thin translation per outside thing, behind the traits of `domain::ports`.
+
+pub mod processes;
+pub mod system;
+pub mod tmux;

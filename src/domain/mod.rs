@@ -4,6 +4,7 @@ pub mod decide;
 pub mod effect;
 pub mod event;
 pub mod findings;
+pub mod harness;
 pub mod ids;
 pub mod item;
 pub mod json;

@@ -1,0 +1,56 @@
+//! The machine's clock and random ids.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::domain::ports::{Clock, Ids};
+use crate::domain::time::Time;
+
+/// The wall clock, UTC.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Time {
+        let millis = |span: std::time::Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+        Time::from_millis(match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => millis(since),
+            Err(before) => -millis(before.duration()),
+        })
+    }
+}
+
+/// Random version 4 UUIDs from the system's source.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RandomIds;
+
+impl Ids for RandomIds {
+    fn uuid(&self) -> String {
+        uuid::Uuid::new_v4().to_string()
+    }
+
+    fn below(&self, bound: u64) -> u64 {
+        // The last eight bytes carry two bits of the variant; xor with the first eight spreads them.
+        let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
+        (high ^ low.rotate_left(32)).checked_rem(bound).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_fresh_and_bounded() {
+        let ids = RandomIds;
+        assert_ne!(ids.uuid(), ids.uuid());
+        assert_eq!(ids.uuid().len(), 36);
+        assert_eq!(ids.below(0), 0);
+        let drawn: std::collections::BTreeSet<u64> = (0..400).map(|_| ids.below(8)).collect();
+        assert_eq!(drawn, (0..8).collect());
+    }
+
+    #[test]
+    fn the_clock_is_past_the_year_2024() {
+        assert!(SystemClock.now() > Time::from_millis(1_704_067_200_000));
+    }
+}

@@ -1,0 +1,304 @@
+//! Harnesses: the programs that are the agents, how they are started and how they take text (events rules, section 10).
+//!
+//! A harness is data. The built-in ones are listed here; configured ones are of the kind `command`: their templates
+//! are filled with the endpoint's own facts and nothing else, and no permission flag is ever added.
+
+use std::path::Path;
+
+use super::ids::ConversationId;
+use super::ports::PasteStyle;
+use super::reference::WorkItemRef;
+
+/// A program that is an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Harness {
+    /// Its name in the configuration and on records.
+    pub name: String,
+    /// The program, a name to be found in `PATH` or a path.
+    pub binary: String,
+    /// Arguments of a new conversation, with `{conversation}`, `{ref}` and `{cwd}`.
+    pub new: Vec<String>,
+    /// Arguments that resume a conversation; empty when the harness cannot.
+    pub resume: Vec<String>,
+    /// Wait between paste and submit, milliseconds.
+    pub submit_delay_ms: u32,
+    /// Whether it reads a bracketed paste as one text, however many lines.
+    pub bracketed_paste: bool,
+    /// Patterns (POSIX extended, ASCII case ignored) on its screen that mean a dialog waits for a person.
+    pub dialogs: Vec<String>,
+    /// Whether a text of several lines is submitted line by line; only without bracketed paste.
+    pub line_by_line: bool,
+}
+
+/// What stands in for the placeholders of a template.
+#[derive(Debug, Clone, Copy)]
+pub struct Filling<'a> {
+    /// `{conversation}`, when one is known or was chosen.
+    pub conversation: Option<&'a ConversationId>,
+    /// `{ref}`.
+    pub reference: &'a WorkItemRef,
+    /// `{cwd}`.
+    pub cwd: &'a Path,
+}
+
+/// Why a harness cannot be used as it is described.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HarnessError {
+    /// A template names what nobody fills in.
+    #[error("harness `{harness}`: `{{{placeholder}}}` in `{argument}` is none of {{conversation}}, {{ref}}, {{cwd}}")]
+    UnknownPlaceholder {
+        /// The harness.
+        harness: String,
+        /// The name between the braces.
+        placeholder: String,
+        /// The argument it stands in.
+        argument: String,
+    },
+    /// A template needs the conversation's id and none is known.
+    #[error("harness `{0}`: its arguments name {{conversation}} and no conversation id is known")]
+    NoConversation(String),
+    /// There is no template for resuming.
+    #[error("harness `{0}` has no arguments for resuming a conversation")]
+    CannotResume(String),
+    /// A dialog pattern would break out of the tmux format it stands in, or match every screen.
+    #[error("the dialog pattern `{pattern}` {reason}")]
+    DialogPattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+}
+
+impl Harness {
+    /// A configured program: line by line, no bracketed paste, submitted at once.
+    pub fn command(name: &str, binary: &str, new: Vec<String>, resume: Vec<String>) -> Self {
+        Self {
+            name: name.into(),
+            binary: binary.into(),
+            new,
+            resume,
+            submit_delay_ms: 0,
+            bracketed_paste: false,
+            dialogs: Vec::new(),
+            line_by_line: true,
+        }
+    }
+
+    /// The harness the product knows under `name`.
+    pub fn built_in(name: &str) -> Option<Self> {
+        let (binary, new, resume, dialogs): (_, &[&str], &[&str], &[&str]) = match name {
+            "claude" => (
+                "claude",
+                &["--session-id", "{conversation}"],
+                &["--resume", "{conversation}"],
+                &["do you want to proceed", "❯ 1[.] yes"],
+            ),
+            "codex" => ("codex", &[], &["resume", "{conversation}"], &["allow command", "❯ 1[.] yes"]),
+            "cursor" => ("cursor-agent", &[], &["--resume", "{conversation}"], &["run this command"]),
+            "opencode" => ("opencode", &[], &["--session", "{conversation}"], &["permission required"]),
+            _ => return None,
+        };
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Some(Self {
+            name: name.into(),
+            binary: binary.into(),
+            new: owned(new),
+            resume: owned(resume),
+            // Terminal interfaces take an Enter that follows a paste at once for a part of the paste.
+            submit_delay_ms: 150,
+            bracketed_paste: true,
+            dialogs: owned(dialogs),
+            line_by_line: false,
+        })
+    }
+
+    /// Names of the built-in harnesses.
+    pub const BUILT_IN: [&'static str; 4] = ["claude", "codex", "cursor", "opencode"];
+
+    /// Whether it takes the id of a new conversation from us, so that the id is known before the start.
+    pub fn names_conversation(&self) -> bool {
+        self.new.iter().any(|argument| argument.contains("{conversation}"))
+    }
+
+    /// Whether it can go on with an earlier conversation.
+    pub fn can_resume(&self) -> bool {
+        !self.resume.is_empty()
+    }
+
+    /// Program and arguments: the template filled in, then `extra` as it is.
+    pub fn argv(&self, resume: bool, extra: &[String], filling: &Filling<'_>) -> Result<Vec<String>, HarnessError> {
+        let template = match (resume, self.can_resume()) {
+            (true, false) => return Err(HarnessError::CannotResume(self.name.clone())),
+            (true, true) => &self.resume,
+            (false, _) => &self.new,
+        };
+        let mut argv = vec![self.binary.clone()];
+        for argument in template {
+            argv.push(self.fill(argument, filling)?);
+        }
+        argv.extend_from_slice(extra);
+        Ok(argv)
+    }
+
+    /// Checks everything that can be known before a start: placeholders and dialog patterns.
+    pub fn check(&self) -> Result<(), HarnessError> {
+        for argument in self.new.iter().chain(&self.resume) {
+            for piece in pieces(argument) {
+                if let Piece::Placeholder(name) = piece
+                    && !matches!(name, "conversation" | "ref" | "cwd")
+                {
+                    return Err(self.unknown(name, argument));
+                }
+            }
+        }
+        self.dialogs.iter().try_for_each(|pattern| check_dialog_pattern(pattern))
+    }
+
+    /// How text is pasted into it.
+    pub fn paste_style(&self) -> PasteStyle {
+        PasteStyle { submit_delay_ms: self.submit_delay_ms, dialogs: self.dialogs.clone() }
+    }
+
+    fn fill(&self, argument: &str, filling: &Filling<'_>) -> Result<String, HarnessError> {
+        let mut filled = String::new();
+        for piece in pieces(argument) {
+            match piece {
+                Piece::Text(text) => filled.push_str(text),
+                Piece::Placeholder("conversation") => match filling.conversation {
+                    Some(id) => filled.push_str(id.as_str()),
+                    None => return Err(HarnessError::NoConversation(self.name.clone())),
+                },
+                Piece::Placeholder("ref") => filled.push_str(&filling.reference.to_string()),
+                Piece::Placeholder("cwd") => filled.push_str(&filling.cwd.to_string_lossy()),
+                Piece::Placeholder(name) => return Err(self.unknown(name, argument)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn unknown(&self, placeholder: &str, argument: &str) -> HarnessError {
+        HarnessError::UnknownPlaceholder {
+            harness: self.name.clone(),
+            placeholder: placeholder.into(),
+            argument: argument.into(),
+        }
+    }
+}
+
+/// Whether a dialog pattern can stand in a tmux condition.
+///
+/// `}` and `,` end a part of a tmux format and `'` ends the argument it stands in. `#` before `{` or `(` would begin
+/// another format, or run a program. A control character cannot be on a screen; an empty pattern matches every screen
+/// and would hold the lane for ever.
+pub fn check_dialog_pattern(pattern: &str) -> Result<(), HarnessError> {
+    let reason = if pattern.trim().is_empty() {
+        "is empty: it would match every screen"
+    } else if pattern.contains(['}', ',', '\'']) {
+        "holds `}`, `,` or `'`, which tmux conditions cannot hold"
+    } else if pattern.contains('#') {
+        "holds `#`, which begins a tmux format"
+    } else if pattern.chars().any(char::is_control) {
+        "holds a control character, which no screen shows"
+    } else {
+        return Ok(());
+    };
+    Err(HarnessError::DialogPattern { pattern: pattern.into(), reason })
+}
+
+/// A stretch of a template argument.
+enum Piece<'a> {
+    Text(&'a str),
+    Placeholder(&'a str),
+}
+
+/// Splits at `{name}`, a name being lower-case letters, digits, `-` and `_`; any other brace is text, as in `{"a":1}`.
+fn pieces(argument: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut text_from, mut at) = (0, 0);
+    while let Some(open) = argument[at..].find('{').map(|found| at + found) {
+        at = open + 1;
+        let Some(close) = argument[at..].find(['{', '}']).map(|found| at + found) else { break };
+        let name = &argument[at..close];
+        let is_name = !name.is_empty()
+            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'));
+        if argument.as_bytes()[close] == b'}' && is_name {
+            pieces.push(Piece::Text(&argument[text_from..open]));
+            pieces.push(Piece::Placeholder(name));
+            at = close + 1;
+            text_from = at;
+        }
+    }
+    pieces.push(Piece::Text(&argument[text_from..]));
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(harness: &Harness, resume: bool, conversation: Option<&str>) -> Result<Vec<String>, HarnessError> {
+        let conversation = conversation.map(|id| ConversationId::parse(id).unwrap());
+        let reference = WorkItemRef::parse("github:octo/hello#15").unwrap();
+        let filling =
+            Filling { conversation: conversation.as_ref(), reference: &reference, cwd: Path::new("/src/{ref}") };
+        harness.argv(resume, &["--extra {cwd}".into()], &filling)
+    }
+
+    fn command(template: &str) -> Harness {
+        Harness::command("mine", "prog", vec![template.into()], vec![])
+    }
+
+    #[test]
+    fn claude_starts_and_resumes_by_conversation_id() {
+        let claude = Harness::built_in("claude").unwrap();
+        assert!(claude.names_conversation() && claude.can_resume() && claude.bracketed_paste);
+        assert_eq!(filled(&claude, false, Some("abc")).unwrap(), ["claude", "--session-id", "abc", "--extra {cwd}"]);
+        assert_eq!(filled(&claude, true, Some("abc")).unwrap(), ["claude", "--resume", "abc", "--extra {cwd}"]);
+        assert_eq!(filled(&claude, true, None), Err(HarnessError::NoConversation("claude".into())));
+    }
+
+    #[test]
+    fn every_built_in_harness_passes_its_own_check_and_asks_for_no_permission() {
+        for name in Harness::BUILT_IN {
+            let harness = Harness::built_in(name).unwrap();
+            harness.check().unwrap();
+            let words = harness.new.iter().chain(&harness.resume);
+            assert!(words.clone().all(|word| !word.contains("skip") && !word.contains("dangerous")), "{name}");
+        }
+        assert_eq!(Harness::built_in("nothing"), None);
+    }
+
+    #[test]
+    fn placeholders_are_filled_once_and_only_known_ones() {
+        let argv = |template: &str| filled(&command(template), false, Some("c1")).map(|argv| argv[1].clone());
+        assert_eq!(argv("{ref}:{conversation}").unwrap(), "github:octo/hello#15:c1");
+        // A value that looks like a placeholder is not filled again.
+        assert_eq!(argv("--in={cwd}").unwrap(), "--in=/src/{ref}");
+        for literal in ["", "plain", "{", "}", "{}", "{\"a\":1}", "{{", "{ ref }", "${X}", "a}b{c"] {
+            assert_eq!(argv(literal).unwrap(), literal);
+        }
+        assert_eq!(argv("{{ref}").unwrap(), "{github:octo/hello#15");
+        for unknown in ["{repo}", "x{session_id}", "{ref}{key}"] {
+            assert!(matches!(argv(unknown), Err(HarnessError::UnknownPlaceholder { .. })), "{unknown}");
+            assert!(command(unknown).check().is_err(), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_line_by_line_and_resumes_only_with_a_template() {
+        let mine = command("x");
+        assert!(mine.line_by_line && !mine.bracketed_paste && !mine.can_resume());
+        assert_eq!(filled(&mine, true, Some("c")), Err(HarnessError::CannotResume("mine".into())));
+    }
+
+    #[test]
+    fn dialog_patterns_cannot_break_out_of_the_condition() {
+        for good in ["do you want to proceed|❯ 1[.] yes", "a:b/c", "100% sure[?]", "say \"yes\"", "\\[y/n\\]", "x{"] {
+            assert_eq!(check_dialog_pattern(good), Ok(()), "{good}");
+        }
+        for bad in ["", "  ", "a{2}", "a,b", "don't", "#{pid}", "#(touch x)", "a\nb", "a\u{1b}"] {
+            assert!(check_dialog_pattern(bad).is_err(), "{bad}");
+        }
+    }
+}
