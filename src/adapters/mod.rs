@@ -3,3 +3,4 @@
 pub mod processes;
 pub mod system;
 pub mod tmux;
+pub mod config_files;

@@ -1,5 +1,6 @@
 //! Every decision of the product, pure: no files, clock, randomness, environment, processes or network.
 
+pub mod config;
 pub mod decide;
 pub mod effect;
 pub mod event;
