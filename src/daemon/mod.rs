@@ -1,1 +1,3 @@
 //! Composition for the long run; the only home of tokio and warp.
+
+pub mod receiver;

@@ -1,0 +1,503 @@
+//! Webhook bodies in GitHub's full shape, for tests, benches and the demonstration.
+//!
+//! A [`Repo`] makes everything that belongs to it: `repo.issue_comment_created(&item, &comment)` is a whole body.
+//! Timestamps are GitHub's (`2026-01-02T03:04:05Z`). Numeric ids that nobody asks for are derived from the number.
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+/// The web side of github.com.
+const WEB: &str = "https://github.com";
+/// The REST side of github.com.
+const API: &str = "https://api.github.com";
+
+/// The value of `X-Hub-Signature-256` for `body`.
+pub fn sign(secret: &[u8], body: &[u8]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("an HMAC key may have any length");
+    mac.update(body);
+    let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256={hex}")
+}
+
+/// An issue, or the issue side of a pull request.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// Number in its repository.
+    pub number: u64,
+    /// Title.
+    pub title: String,
+    /// Description.
+    pub body: String,
+    /// Who opened it.
+    pub login: String,
+    /// Label names.
+    pub labels: Vec<String>,
+    /// Open or closed.
+    pub open: bool,
+    /// When it was opened.
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+    /// Set for pull requests.
+    pub pull: Option<Pull>,
+}
+
+/// What a pull request has beside an issue.
+#[derive(Debug, Clone)]
+pub struct Pull {
+    /// Head branch.
+    pub branch: String,
+    /// Head commit.
+    pub sha: String,
+    /// `owner/name` of the head repository; `None` when the fork was deleted.
+    pub head_repo: Option<String>,
+    /// Merged.
+    pub merged: bool,
+}
+
+impl Item {
+    /// An open issue.
+    pub fn issue(number: u64, login: &str, at: &str) -> Self {
+        Self {
+            number,
+            title: format!("Totals are wrong when a line is empty ({number})"),
+            body: "An empty line counts as zero, and then the mean is off.".to_owned(),
+            login: login.to_owned(),
+            labels: Vec::new(),
+            open: true,
+            created_at: at.to_owned(),
+            updated_at: at.to_owned(),
+            pull: None,
+        }
+    }
+
+    /// An open pull request from a branch of `repo` itself.
+    pub fn pull(repo: &Repo, number: u64, branch: &str, login: &str, at: &str) -> Self {
+        let pull = Pull {
+            branch: branch.to_owned(),
+            sha: format!("{number:040x}"),
+            head_repo: Some(repo.full_name.clone()),
+            merged: false,
+        };
+        Self { pull: Some(pull), title: format!("Skip empty lines ({number})"), ..Self::issue(number, login, at) }
+    }
+
+    /// The same with these labels.
+    pub fn labeled(self, labels: &[&str]) -> Self {
+        Self { labels: labels.iter().map(|label| (*label).to_owned()).collect(), ..self }
+    }
+
+    /// The same, closed at `at`.
+    pub fn closed(self, at: &str) -> Self {
+        Self { open: false, updated_at: at.to_owned(), ..self }
+    }
+
+    fn closed_at(&self) -> Value {
+        if self.open { Value::Null } else { json!(self.updated_at) }
+    }
+
+    fn state(&self) -> &'static str {
+        if self.open { "open" } else { "closed" }
+    }
+}
+
+/// Something a person wrote: a comment, a review or a review comment.
+#[derive(Debug, Clone)]
+pub struct Said {
+    /// Numeric id.
+    pub id: u64,
+    /// The text.
+    pub text: String,
+    /// Who wrote it, and so the sender.
+    pub login: String,
+    /// When.
+    pub at: String,
+}
+
+impl Said {
+    /// `login` says `text`.
+    pub fn new(id: u64, login: &str, text: &str, at: &str) -> Self {
+        Self { id, text: text.to_owned(), login: login.to_owned(), at: at.to_owned() }
+    }
+}
+
+/// A repository on github.com.
+#[derive(Debug, Clone)]
+pub struct Repo {
+    /// `owner/name`.
+    pub full_name: String,
+    /// Numeric id.
+    pub id: u64,
+}
+
+impl Repo {
+    /// The repository `owner/name`.
+    pub fn new(full_name: &str, id: u64) -> Self {
+        Self { full_name: full_name.to_owned(), id }
+    }
+
+    fn web(&self, rest: &str) -> String {
+        format!("{WEB}/{}{rest}", self.full_name)
+    }
+
+    fn api(&self, rest: &str) -> String {
+        format!("{API}/repos/{}{rest}", self.full_name)
+    }
+
+    /// `issues` with any action.
+    pub fn issues(&self, action: &str, item: &Item, sender: &str) -> Value {
+        self.body(action, sender, [("issue", self.issue_object(item))])
+    }
+
+    /// `issues.labeled` and `issues.unlabeled`; `item.labels` says what it carries afterwards.
+    pub fn issues_label(&self, action: &str, item: &Item, label: &str, sender: &str) -> Value {
+        self.body(action, sender, [("issue", self.issue_object(item)), ("label", self.label_object(label))])
+    }
+
+    /// `issue_comment.created`, on an issue or in the conversation of a pull request.
+    pub fn issue_comment_created(&self, item: &Item, said: &Said) -> Value {
+        let number = item.number;
+        let comment = json!({
+            "url": self.api(&format!("/issues/comments/{}", said.id)),
+            "html_url": self.web(&format!("/issues/{number}#issuecomment-{}", said.id)),
+            "issue_url": self.api(&format!("/issues/{number}")),
+            "id": said.id,
+            "node_id": format!("IC_kwDO{}", said.id),
+            "user": user(&said.login),
+            "created_at": said.at,
+            "updated_at": said.at,
+            "author_association": "MEMBER",
+            "body": said.text,
+            "reactions": reactions(&self.api(&format!("/issues/comments/{}", said.id))),
+            "performed_via_github_app": null,
+        });
+        self.body("created", &said.login, [("issue", self.issue_object(item)), ("comment", comment)])
+    }
+
+    /// `pull_request` with any action.
+    pub fn pull_request(&self, action: &str, item: &Item, sender: &str) -> Value {
+        self.body(action, sender, [("number", json!(item.number)), ("pull_request", self.pull_object(item))])
+    }
+
+    /// `pull_request_review.submitted`; `state` is `approved`, `changes_requested` or `commented`.
+    pub fn review_submitted(&self, item: &Item, state: &str, said: &Said) -> Value {
+        let number = item.number;
+        let review = json!({
+            "id": said.id,
+            "node_id": format!("PRR_kwDO{}", said.id),
+            "user": user(&said.login),
+            "body": said.text,
+            "commit_id": sha(item),
+            "submitted_at": said.at,
+            "state": state,
+            "html_url": self.web(&format!("/pull/{number}#pullrequestreview-{}", said.id)),
+            "pull_request_url": self.api(&format!("/pulls/{number}")),
+            "author_association": "MEMBER",
+            "_links": {
+                "html": {"href": self.web(&format!("/pull/{number}#pullrequestreview-{}", said.id))},
+                "pull_request": {"href": self.api(&format!("/pulls/{number}"))},
+            },
+        });
+        self.body("submitted", &said.login, [("review", review), ("pull_request", self.pull_object(item))])
+    }
+
+    /// `pull_request_review_comment.created` on a line of `path`.
+    pub fn review_comment_created(&self, item: &Item, path: &str, line: u64, said: &Said) -> Value {
+        let number = item.number;
+        let url = self.api(&format!("/pulls/comments/{}", said.id));
+        let comment = json!({
+            "url": url,
+            "pull_request_review_id": said.id + 1,
+            "id": said.id,
+            "node_id": format!("PRRC_kwDO{}", said.id),
+            "diff_hunk": "@@ -1,3 +1,4 @@\n total = 0\n for line in lines:\n+    if not line: continue\n     total += int(line)",
+            "path": path,
+            "position": 3,
+            "original_position": 3,
+            "commit_id": sha(item),
+            "original_commit_id": sha(item),
+            "user": user(&said.login),
+            "body": said.text,
+            "created_at": said.at,
+            "updated_at": said.at,
+            "html_url": self.web(&format!("/pull/{number}#discussion_r{}", said.id)),
+            "pull_request_url": self.api(&format!("/pulls/{number}")),
+            "author_association": "MEMBER",
+            "reactions": reactions(&url),
+            "start_line": null,
+            "original_start_line": null,
+            "start_side": null,
+            "line": line,
+            "original_line": line,
+            "side": "RIGHT",
+            "subject_type": "line",
+        });
+        self.body("created", &said.login, [("comment", comment), ("pull_request", self.pull_object(item))])
+    }
+
+    /// `check_run.completed` on `head_sha`; `pulls` are the numbers GitHub names with it.
+    pub fn check_run_completed(&self, id: u64, name: &str, conclusion: &str, head_sha: &str, pulls: &[u64], at: &str) -> Value {
+        let pulls: Vec<Value> = pulls
+            .iter()
+            .map(|number| {
+                let small = json!({"id": self.id, "url": self.api(""), "name": self.name()});
+                json!({
+                    "url": self.api(&format!("/pulls/{number}")),
+                    "id": 700_000_000 + number,
+                    "number": number,
+                    "head": {"ref": format!("branch-{number}"), "sha": head_sha, "repo": small},
+                    "base": {"ref": "main", "sha": "b".repeat(40), "repo": small},
+                })
+            })
+            .collect();
+        let check_run = json!({
+            "id": id,
+            "node_id": format!("CR_kwDO{id}"),
+            "head_sha": head_sha,
+            "external_id": "",
+            "url": self.api(&format!("/check-runs/{id}")),
+            "html_url": self.web(&format!("/runs/{id}")),
+            "details_url": self.web(&format!("/runs/{id}")),
+            "status": "completed",
+            "conclusion": conclusion,
+            "started_at": at,
+            "completed_at": at,
+            "output": {"title": name, "summary": "1 of 40 tests failed", "text": null, "annotations_count": 0,
+                "annotations_url": self.api(&format!("/check-runs/{id}/annotations"))},
+            "name": name,
+            "check_suite": {"id": id + 1, "head_branch": "main", "head_sha": head_sha, "status": "completed",
+                "conclusion": conclusion, "url": self.api(&format!("/check-suites/{}", id + 1)), "pull_requests": pulls},
+            "app": {"id": 15368, "slug": "github-actions", "owner": user("github"), "name": "GitHub Actions"},
+            "pull_requests": pulls,
+        });
+        self.body("completed", "github-actions[bot]", [("check_run", check_run)])
+    }
+
+    /// `ping` of a repository's hook.
+    pub fn ping(&self, sender: &str) -> Value {
+        json!({
+            "zen": "Keep it logically awesome.",
+            "hook_id": 1000 + self.id,
+            "hook": {"type": "Repository", "id": 1000 + self.id, "name": "web", "active": true, "events": ["*"],
+                "config": {"content_type": "json", "insecure_ssl": "0", "url": "https://example.com/gh-webhook"}},
+            "repository": self.object(),
+            "sender": user(sender),
+        })
+    }
+
+    /// `action`, the parts, then repository and sender, in GitHub's order.
+    fn body<const N: usize>(&self, action: &str, sender: &str, parts: [(&str, Value); N]) -> Value {
+        let mut body = serde_json::Map::new();
+        body.insert("action".to_owned(), json!(action));
+        body.extend(parts.into_iter().map(|(key, value)| (key.to_owned(), value)));
+        body.insert("repository".to_owned(), self.object());
+        body.insert("sender".to_owned(), user(sender));
+        Value::Object(body)
+    }
+
+    fn name(&self) -> &str {
+        self.full_name.split('/').next_back().unwrap_or(&self.full_name)
+    }
+
+    fn owner(&self) -> &str {
+        self.full_name.split('/').next().unwrap_or(&self.full_name)
+    }
+
+    /// The repository object.
+    pub fn object(&self) -> Value {
+        let mut object = json!({
+            "id": self.id,
+            "node_id": format!("R_kgDO{}", self.id),
+            "name": self.name(),
+            "full_name": self.full_name,
+            "private": false,
+            "owner": user(self.owner()),
+            "html_url": self.web(""),
+            "description": "Sums the lines of a file",
+            "fork": false,
+            "url": self.api(""),
+        });
+        let urls = [
+            "forks", "keys{/key_id}", "collaborators{/collaborator}", "teams", "hooks", "issues/events{/number}",
+            "events", "assignees{/user}", "branches{/branch}", "tags", "git/blobs{/sha}", "git/tags{/sha}",
+            "git/refs{/sha}", "git/trees{/sha}", "statuses/{sha}", "languages", "stargazers", "contributors",
+            "subscribers", "subscription", "commits{/sha}", "git/commits{/sha}", "comments{/number}",
+            "issues/comments{/number}", "contents/{+path}", "compare/{base}...{head}", "merges",
+            "{archive_format}{/ref}", "downloads", "issues{/number}", "pulls{/number}", "milestones{/number}",
+            "notifications{?since,all,participating}", "labels{/name}", "releases{/id}", "deployments",
+        ];
+        for rest in urls {
+            let key: String = rest.split(['{', '?']).next().unwrap_or(rest).trim_end_matches('/').replace('/', "_");
+            let key = if key.is_empty() { "archive".to_owned() } else { key };
+            object[format!("{key}_url")] = json!(self.api(&format!("/{rest}")));
+        }
+        let plain = json!({
+            "created_at": "2019-05-15T15:19:25Z", "updated_at": "2025-11-01T10:00:00Z", "pushed_at": "2025-11-01T10:00:00Z",
+            "git_url": format!("git://github.com/{}.git", self.full_name),
+            "ssh_url": format!("git@github.com:{}.git", self.full_name),
+            "clone_url": self.web(".git"), "svn_url": self.web(""), "homepage": null, "size": 1204,
+            "stargazers_count": 3, "watchers_count": 3, "language": "Python", "has_issues": true, "has_projects": true,
+            "has_downloads": true, "has_wiki": true, "has_pages": false, "has_discussions": false, "forks_count": 1,
+            "mirror_url": null, "archived": false, "disabled": false, "open_issues_count": 12, "license": null,
+            "allow_forking": true, "is_template": false, "web_commit_signoff_required": false, "topics": [],
+            "visibility": "public", "forks": 1, "open_issues": 12, "watchers": 3, "default_branch": "main",
+        });
+        merge(&mut object, plain);
+        object
+    }
+
+    fn label_object(&self, name: &str) -> Value {
+        json!({"id": 900_000_000 + name.len(), "node_id": "LA_kwDO", "url": self.api(&format!("/labels/{}", name.replace(' ', "%20"))),
+            "name": name, "color": "d73a4a", "default": false, "description": format!("About {name}")})
+    }
+
+    fn labels(&self, item: &Item) -> Vec<Value> {
+        item.labels.iter().map(|label| self.label_object(label)).collect()
+    }
+
+    fn issue_object(&self, item: &Item) -> Value {
+        let number = item.number;
+        let side = if item.pull.is_some() { "pull" } else { "issues" };
+        let mut issue = json!({
+            "url": self.api(&format!("/issues/{number}")),
+            "repository_url": self.api(""),
+            "labels_url": self.api(&format!("/issues/{number}/labels{{/name}}")),
+            "comments_url": self.api(&format!("/issues/{number}/comments")),
+            "events_url": self.api(&format!("/issues/{number}/events")),
+            "html_url": self.web(&format!("/{side}/{number}")),
+            "id": 600_000_000 + number,
+            "node_id": format!("I_kwDO{number}"),
+            "number": number,
+            "title": item.title,
+            "user": user(&item.login),
+            "labels": self.labels(item),
+            "state": item.state(),
+            "locked": false,
+            "assignee": user(&item.login),
+            "assignees": [user(&item.login)],
+            "milestone": null,
+            "comments": 4,
+            "created_at": item.created_at,
+            "updated_at": item.updated_at,
+            "closed_at": item.closed_at(),
+            "author_association": "MEMBER",
+            "active_lock_reason": null,
+            "body": item.body,
+            "reactions": reactions(&self.api(&format!("/issues/{number}"))),
+            "timeline_url": self.api(&format!("/issues/{number}/timeline")),
+            "performed_via_github_app": null,
+            "state_reason": null,
+        });
+        if item.pull.is_some() {
+            issue["draft"] = json!(false);
+            issue["pull_request"] = json!({
+                "url": self.api(&format!("/pulls/{number}")), "html_url": self.web(&format!("/pull/{number}")),
+                "diff_url": self.web(&format!("/pull/{number}.diff")), "patch_url": self.web(&format!("/pull/{number}.patch")),
+                "merged_at": null,
+            });
+        }
+        issue
+    }
+
+    fn pull_object(&self, item: &Item) -> Value {
+        let number = item.number;
+        let merged = item.pull.as_ref().is_some_and(|pull| pull.merged);
+        let mut object = json!({
+            "url": self.api(&format!("/pulls/{number}")),
+            "id": 700_000_000 + number,
+            "node_id": format!("PR_kwDO{number}"),
+            "html_url": self.web(&format!("/pull/{number}")),
+            "diff_url": self.web(&format!("/pull/{number}.diff")),
+            "patch_url": self.web(&format!("/pull/{number}.patch")),
+            "issue_url": self.api(&format!("/issues/{number}")),
+            "number": number,
+            "state": item.state(),
+            "locked": false,
+            "title": item.title,
+            "user": user(&item.login),
+            "body": item.body,
+            "created_at": item.created_at,
+            "updated_at": item.updated_at,
+            "closed_at": item.closed_at(),
+            "merged_at": if merged { json!(item.updated_at) } else { Value::Null },
+            "merge_commit_sha": "c".repeat(40),
+            "assignee": null, "assignees": [], "requested_reviewers": [], "requested_teams": [],
+            "labels": self.labels(item),
+            "milestone": null,
+            "draft": false,
+            "commits_url": self.api(&format!("/pulls/{number}/commits")),
+            "review_comments_url": self.api(&format!("/pulls/{number}/comments")),
+            "review_comment_url": self.api("/pulls/comments{/number}"),
+            "comments_url": self.api(&format!("/issues/{number}/comments")),
+            "statuses_url": self.api(&format!("/statuses/{}", sha(item))),
+        });
+        let rest = json!({
+            "head": self.head(item),
+            "base": {"label": format!("{}:main", self.owner()), "ref": "main", "sha": "b".repeat(40),
+                "user": user(self.owner()), "repo": self.object()},
+            "author_association": "MEMBER", "auto_merge": null, "active_lock_reason": null, "merged": merged,
+            "mergeable": null, "rebaseable": null, "mergeable_state": "unknown",
+            "merged_by": if merged { user(&item.login) } else { Value::Null },
+            "comments": 0, "review_comments": 1, "maintainer_can_modify": false, "commits": 1, "additions": 1,
+            "deletions": 0, "changed_files": 1,
+        });
+        merge(&mut object, rest);
+        object
+    }
+
+    fn head(&self, item: &Item) -> Value {
+        let branch = item.pull.as_ref().map_or("main", |pull| pull.branch.as_str());
+        let repo = item.pull.as_ref().and_then(|pull| pull.head_repo.as_deref());
+        let owner = repo.and_then(|name| name.split('/').next());
+        let id = if repo == Some(self.full_name.as_str()) { self.id } else { self.id + 1 };
+        json!({
+            "label": format!("{}:{branch}", owner.unwrap_or("unknown")),
+            "ref": branch,
+            "sha": sha(item),
+            "user": owner.map(user),
+            "repo": repo.map(|name| Self::new(name, id).object()),
+        })
+    }
+}
+
+fn sha(item: &Item) -> &str {
+    item.pull.as_ref().map_or("", |pull| pull.sha.as_str())
+}
+
+fn merge(into: &mut Value, from: Value) {
+    if let (Value::Object(into), Value::Object(from)) = (into, from) {
+        into.extend(from);
+    }
+}
+
+fn reactions(url: &str) -> Value {
+    json!({"url": format!("{url}/reactions"), "total_count": 0, "+1": 0, "-1": 0, "laugh": 0, "hooray": 0, "confused": 0,
+        "heart": 0, "rocket": 0, "eyes": 0})
+}
+
+/// A user object; names that end in `[bot]` are bots. The id is derived from the name.
+pub fn user(login: &str) -> Value {
+    let id = login.bytes().fold(5381_u32, |hash, byte| hash.wrapping_mul(33) ^ u32::from(byte)) % 100_000_000;
+    let api = format!("{API}/users/{login}");
+    json!({
+        "login": login,
+        "id": id,
+        "node_id": format!("U_kgDO{id}"),
+        "avatar_url": format!("https://avatars.githubusercontent.com/u/{id}?v=4"),
+        "gravatar_id": "",
+        "url": api,
+        "html_url": format!("{WEB}/{login}"),
+        "followers_url": format!("{api}/followers"),
+        "following_url": format!("{api}/following{{/other_user}}"),
+        "gists_url": format!("{api}/gists{{/gist_id}}"),
+        "starred_url": format!("{api}/starred{{/owner}}{{/repo}}"),
+        "subscriptions_url": format!("{api}/subscriptions"),
+        "organizations_url": format!("{api}/orgs"),
+        "repos_url": format!("{api}/repos"),
+        "events_url": format!("{api}/events{{/privacy}}"),
+        "received_events_url": format!("{api}/received_events"),
+        "type": if login.ends_with("[bot]") { "Bot" } else { "User" },
+        "site_admin": false,
+    })
+}
