@@ -1,6 +1,7 @@
 //! One thin translation per outside thing, behind the traits of `domain::ports`.
 
+pub mod config_files;
+pub mod event_log;
 pub mod processes;
 pub mod system;
 pub mod tmux;
-pub mod config_files;

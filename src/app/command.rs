@@ -10,16 +10,23 @@ use crate::store::{StoreError, View as _};
 
 impl App {
     /// Obeys `word` for `item`, and says what it did and which lanes have work now.
-    pub fn command(&self, item: &WorkItemRef, word: &Command, actor: &str) -> Result<(Commanded, Vec<RefKey>), StoreError> {
-        let id = DeliveryId::parse(&format!("cli-{}", self.parts.ids.uuid())).map_err(|e| StoreError::Bug(e.to_string()))?;
+    pub fn command(
+        &self,
+        item: &WorkItemRef,
+        word: &Command,
+        actor: &str,
+    ) -> Result<(Commanded, Vec<RefKey>), StoreError> {
+        let id =
+            DeliveryId::parse(&format!("cli-{}", self.parts.ids.uuid())).map_err(|e| StoreError::Bug(e.to_string()))?;
         let command = OperatorCommand { item: item.clone(), word: word.clone(), actor: actor.to_owned(), id };
         let (settings, store, now) = (self.settings(), self.parts.store.id(), self.now());
         self.parts.store.write(move |tx| {
             let view = view::of_item(tx, &store, &command.item)?;
             let outcome = decide::decide_command(&command, &view, &settings.policy, now);
-            let lanes = tx.apply_outcome(&outcome, now)?;
+            let verdict = outcome.verdict;
+            let lanes = tx.apply_outcome(outcome, now)?;
             let waiting = tx.lane(&command.item.key(), usize::MAX)?.len();
-            Ok((commanded(&command, outcome.verdict, waiting), lanes))
+            Ok((commanded(&command, verdict, waiting), lanes))
         })
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::ids::StoreId;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::reference::RefKey;
 use crate::domain::time::Time;
-use crate::store::{Job, StoreError, View as _, WriteTx};
+use crate::store::{Job, StoreError, WriteTx};
 
 /// An event with the text it was made from, which is kept only when a bug keeps it from being decided.
 #[derive(Debug, Clone)]
@@ -56,12 +56,15 @@ impl App {
             }),
             done: Box::new(move |committed| {
                 let taken = result.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-                done(match (committed, taken) {
-                    (Ok(()), Some(taken)) => Ok(taken),
-                    (Ok(()), None) => Err(StoreError::Bug("a decision left no answer".into())),
-                    (Err(StoreError::Bug(text)), _) => app.keep_undecided(&arrival, &text),
-                    (Err(error), _) => Err(error),
-                });
+                match (committed, taken) {
+                    (Ok(()), Some(taken)) => done(Ok(taken)),
+                    (Ok(()), None) => done(Err(StoreError::Bug("a decision left no answer".into()))),
+                    // The thread that commits cannot wait for a commit of its own.
+                    (Err(StoreError::Bug(text)), _) => {
+                        std::thread::spawn(move || done(app.keep_undecided(&arrival, &text)));
+                    }
+                    (Err(error), _) => done(Err(error)),
+                }
             }),
         });
     }
@@ -105,7 +108,7 @@ impl Deciding {
         self.remember_delivery(tx, &outcome)?;
         let verdict = outcome.verdict;
         let marked = outcome.changes.iter().any(|change| matches!(change, decide::Change::Mark { .. }));
-        let lanes = tx.apply_outcome(&outcome, self.now)?;
+        let lanes = tx.apply_outcome(outcome, self.now)?;
         Ok(Taken { verdict, lanes, marked })
     }
 

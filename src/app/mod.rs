@@ -6,8 +6,12 @@ use crate::domain::ids::InstanceId;
 use crate::domain::ports::{Clock, Ids, Runner};
 use crate::store::Store;
 
+pub mod command;
 pub mod ingest;
+pub mod journal;
+pub mod look;
 pub mod perform;
+pub mod request;
 pub mod settings;
 mod view;
 mod work;

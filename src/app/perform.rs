@@ -134,7 +134,7 @@ impl Looking {
             endpoint: work.endpoint().clone(),
             batch: self.batch.clone(),
             life: work.life().cloned(),
-            digest: matches!(&work, Work::Deliver { digest: true, .. }),
+            held: work.held(),
             instance: self.instance.clone(),
             at: self.now,
         };
@@ -177,7 +177,7 @@ impl Looking {
             EndpointRef::Item => tx.put_item(&Item { session: Some(session), ..view.item.clone() })?,
             EndpointRef::PullRequest(_) => tx.put_endpoint(&self.lane, &session)?,
         }
-        tx.push_effect(&NewEffect { lane: self.lane.clone(), class: Class::Preparing, body }, self.now)?;
+        tx.push_effect(NewEffect { lane: self.lane.clone(), class: Class::Preparing, body }, self.now)?;
         Ok(())
     }
 }
@@ -212,7 +212,7 @@ fn work_of(claim: &Claim, view: &LaneView) -> Option<Work> {
             });
             let (messages, members) = (messages.collect::<Vec<_>>(), claim.members.clone());
             let life = claim.life.clone()?;
-            Some(Work::Deliver { members, endpoint, session, life, digest: claim.digest, messages })
+            Some(Work::Deliver { members, endpoint, session, life, held: claim.held, messages })
         }
     }
 }
@@ -264,7 +264,7 @@ fn apply(tx: &mut WriteTx<'_>, lane: &RefKey, settlement: &Settlement, now: Time
         bury(tx, lane, effect, *reason, detail, now)?;
     }
     for effect in &settlement.new {
-        tx.push_effect(effect, now)?;
+        tx.push_effect(effect.clone(), now)?;
     }
     for entry in &settlement.log {
         tx.append_journal(entry, now)?;
@@ -274,7 +274,7 @@ fn apply(tx: &mut WriteTx<'_>, lane: &RefKey, settlement: &Settlement, now: Time
 
 fn over(tx: &mut WriteTx<'_>, lane: &RefKey, effect: &Effect, how: &str, now: Time) -> Result<(), StoreError> {
     tx.remove_effect(lane, effect.place)?;
-    tx.put_settled(lane, effect.place, effect.body.verb(), how, now)
+    tx.put_settled(effect.place, lane, effect.body.verb(), how, now)
 }
 
 fn bury(

@@ -1,13 +1,16 @@
 //! Doing claimed work by the runner: from a piece of work to how it went.
 
+use std::path::Path;
+
 use super::{App, Settings, settings::Workspace};
 use crate::domain::effect::EndpointRef;
-use crate::domain::harness::Harness;
+use crate::domain::harness::{Filling, Harness};
 use crate::domain::ids::{BatchId, ConversationId, StoreId};
 use crate::domain::item::Item;
 use crate::domain::lane::{Done, Work};
 use crate::domain::message::Message;
-use crate::domain::ports::{DeliverRequest, Delivered, PasteStyle, Refusal, Remembered, RunnerError, SpawnRequest};
+use crate::domain::ports::{DeliverRequest, Delivered, Refusal, Remembered, RunnerError, SpawnRequest};
+use crate::domain::reference::WorkItemRef;
 use crate::domain::session::{Life, Session};
 use crate::domain::{prompt, text};
 
@@ -20,8 +23,8 @@ impl App {
         let settings = self.settings();
         match work {
             Work::Spawn { session, resume, endpoint, .. } => self.spawn(&settings, item, session, endpoint, *resume),
-            Work::Deliver { session, life, messages, digest, .. } => {
-                match request(&settings, session, life, batch, messages, *digest) {
+            Work::Deliver { session, life, messages, held, .. } => {
+                match request(&settings, &item.reference, session, life, batch, messages, *held) {
                     Ok(request) => delivered(self.parts.runner.deliver(&request)),
                     Err(reason) => Done::Unreachable(reason),
                 }
@@ -32,12 +35,12 @@ impl App {
 
     /// Finds out how work went that an earlier claim began and nobody settled.
     pub(super) fn recover_work(&self, item: &Item, work: &Work, batch: &BatchId) -> Done {
-        let Work::Deliver { session, life, messages, digest, .. } = work else {
+        let Work::Deliver { session, life, messages, held, .. } = work else {
             // Spawning finds the living pane of its key, and ending what is gone is done: both can be repeated.
             return self.do_work(item, work, batch);
         };
         let settings = self.settings();
-        let request = match request(&settings, session, life, batch, messages, *digest) {
+        let request = match request(&settings, &item.reference, session, life, batch, messages, *held) {
             Ok(request) => request,
             Err(reason) => return Done::Unsure(reason),
         };
@@ -67,15 +70,15 @@ impl App {
     }
 
     fn spawn(&self, settings: &Settings, item: &Item, session: &Session, endpoint: &EndpointRef, resume: bool) -> Done {
-        let resume = resume && settings.resume_on_respawn;
-        let conversation = match (&session.conversation, resume) {
-            (Some(conversation), true) => Ok(conversation.clone()),
-            _ => ConversationId::parse(&self.parts.ids.uuid()),
-        };
-        let prepared = conversation.map_err(|error| error.to_string()).and_then(|conversation| {
-            let store = self.parts.store.id();
-            let request = spawn_request(settings, &store, item, session, endpoint, &conversation, resume)?;
-            Ok((request, conversation))
+        let prepared = harness(settings, session).and_then(|harness| {
+            let resume = resume && settings.resume_on_respawn && harness.can_resume();
+            let conversation = match &session.conversation {
+                Some(conversation) if resume => Some(conversation.clone()),
+                _ if !harness.names_conversation() => None,
+                _ => Some(ConversationId::parse(&self.parts.ids.uuid()).map_err(|error| error.to_string())?),
+            };
+            let argv = argv(settings, harness, session, conversation.as_ref(), resume)?;
+            Ok((spawn_request(settings, &self.parts.store.id(), item, session, endpoint, argv)?, conversation))
         });
         let (request, conversation) = match prepared {
             Ok(prepared) => prepared,
@@ -84,7 +87,7 @@ impl App {
         match self.parts.runner.spawn(&request) {
             Ok(life) => {
                 self.parts.runner.settle_screen(&life, QUIET_LIMIT_MS);
-                Done::Spawned { life, conversation: Some(conversation), cwd: request.cwd }
+                Done::Spawned { life, conversation, cwd: request.cwd }
             }
             Err(RunnerError::SpawnFailed(detail)) => Done::SpawnFailed { detail, permanent: false },
             Err(error @ (RunnerError::Unreachable(_) | RunnerError::OtherStore { .. })) => {
@@ -116,18 +119,25 @@ fn delivered(answer: Delivered) -> Done {
 /// The text and style of a delivery for the session's harness.
 fn request(
     settings: &Settings,
+    owner: &WorkItemRef,
     session: &Session,
     life: &Life,
     batch: &BatchId,
     messages: &[Message],
-    digest: bool,
+    held: usize,
 ) -> Result<DeliverRequest, String> {
     let harness = harness(settings, session)?;
-    let body = prompt::render(&settings.templates, messages, digest);
-    let safe = text::for_terminal(&body);
-    let text = if harness.bracketed_paste { safe } else { text::break_lines(&safe) };
-    let style = PasteStyle { submit_delay_ms: harness.submit_delay_ms, dialogs: harness.dialogs.clone() };
-    Ok(DeliverRequest { key: session.key.clone(), life: life.clone(), batch: batch.clone(), text, style })
+    let (first, more) = messages.split_first().ok_or("a delivery without a message")?;
+    let body = prompt::render(&settings.templates, owner, first, more, held);
+    let safe = text::for_paste(&body);
+    let text = if harness.bracketed_paste { safe } else { text::with_short_lines(&safe).into_owned().into() };
+    Ok(DeliverRequest {
+        key: session.key.clone(),
+        life: life.clone(),
+        batch: batch.clone(),
+        text: text.into_owned(),
+        style: harness.paste_style(),
+    })
 }
 
 fn harness<'s>(settings: &'s Settings, session: &Session) -> Result<&'s Harness, String> {
@@ -139,6 +149,27 @@ fn harness<'s>(settings: &'s Settings, session: &Session) -> Result<&'s Harness,
     })
 }
 
+/// The directory a session works in.
+fn directory(settings: &Settings) -> Result<&Path, String> {
+    match &settings.workspace {
+        Workspace::Shared(directory) => Ok(directory),
+        Workspace::Unavailable(reason) => Err(reason.clone()),
+    }
+}
+
+/// Program and arguments of the session's harness.
+fn argv(
+    settings: &Settings,
+    harness: &Harness,
+    session: &Session,
+    conversation: Option<&ConversationId>,
+    resume: bool,
+) -> Result<Vec<String>, String> {
+    let extra = settings.harness_args.get(&session.harness).map_or(&[][..], Vec::as_slice);
+    let filling = Filling { conversation, reference: &session.reference, cwd: directory(settings)? };
+    harness.argv(resume, extra, &filling).map_err(|error| error.to_string())
+}
+
 /// What to start, where, with which marks and variables.
 fn spawn_request(
     settings: &Settings,
@@ -146,34 +177,23 @@ fn spawn_request(
     item: &Item,
     session: &Session,
     endpoint: &EndpointRef,
-    conversation: &ConversationId,
-    resume: bool,
+    argv: Vec<String>,
 ) -> Result<SpawnRequest, String> {
-    let harness = harness(settings, session)?;
-    let cwd = match &settings.workspace {
-        Workspace::Shared(directory) => directory.clone(),
-        Workspace::Unavailable(reason) => return Err(reason.clone()),
-    };
-    let extra = settings.harness_args.get(&session.harness).map_or(&[][..], Vec::as_slice);
-    let argv =
-        harness.argv(resume, conversation, &session.reference, &cwd, extra).map_err(|error| error.to_string())?;
     let slug = session.reference.slug().as_str().replace(['.', ':'], "_");
+    let address = match endpoint {
+        EndpointRef::Item => &item.reference,
+        EndpointRef::PullRequest(reference) => reference,
+    };
     let mut env = settings.session_env.clone();
     env.push(("THE_LOOP_WORK_ITEM".into(), item.reference.to_string()));
-    env.push((
-        "THE_LOOP_ENDPOINT".into(),
-        match endpoint {
-            EndpointRef::Item => item.reference.to_string(),
-            EndpointRef::PullRequest(reference) => reference.to_string(),
-        },
-    ));
+    env.push(("THE_LOOP_ENDPOINT".into(), address.to_string()));
     Ok(SpawnRequest {
         key: session.key.clone(),
         store: store.0.clone(),
         reference: session.reference.clone(),
         fallback_name: format!("loop-{slug}-{}", &session.key.as_str()[1..9]),
         session_name: format!("loop-{slug}"),
-        cwd,
+        cwd: directory(settings)?.to_owned(),
         argv,
         env,
     })

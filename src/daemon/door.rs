@@ -36,9 +36,10 @@ impl WebhookDoor {
     fn read(&self, request: &Inbound) -> Result<Read, Refused> {
         let headers = &request.headers;
         let signatures = headers.signatures.iter().map(|value| value.as_bytes());
-        let trusted = self.gate.admit(signatures, request.body.clone()).map_err(|error| {
-            Refused { answer: Answer::BadSignature, reason: error.to_string() }
-        })?;
+        let trusted = self
+            .gate
+            .admit(signatures, request.body.clone())
+            .map_err(|error| Refused { answer: Answer::BadSignature, reason: error.to_string() })?;
         let media = MediaType::parse(headers.content_type.as_deref())?;
         let json = body::read(media, &trusted)?;
         let name = headers.event.as_deref().filter(|name| is_event_name(name));
@@ -47,7 +48,8 @@ impl WebhookDoor {
             return Ok(Read::Ping);
         }
         let delivery = headers.delivery.as_deref().unwrap_or_default();
-        let delivery = DeliveryId::parse(delivery).map_err(|error| Refused::bad(&format!("`X-GitHub-Delivery`: {error}")))?;
+        let delivery =
+            DeliveryId::parse(delivery).map_err(|error| Refused::bad(&format!("`X-GitHub-Delivery`: {error}")))?;
         let event = webhook::normalise(name, delivery, &json);
         let body = bytes::Bytes::copy_from_slice(json.as_str().as_bytes());
         Ok(Read::Event(Box::new(Arrival { event, body })))
@@ -102,7 +104,6 @@ impl Door for WebhookDoor {
             Ok(Read::Event(arrival)) => arrival,
         };
         drop(request);
-        self.app.adopt_for(&arrival.event);
         let wake = self.wake.clone();
         self.app.submit(*arrival, move |taken| done(answer(taken, &wake)));
     }

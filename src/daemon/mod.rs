@@ -1,3 +1,7 @@
 //! Composition for the long run; the only home of tokio and warp.
 
+pub mod dispatcher;
+pub mod door;
+pub mod journal;
 pub mod receiver;
+pub mod wake;

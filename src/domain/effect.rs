@@ -135,8 +135,8 @@ pub struct Claim {
     pub batch: BatchId,
     /// The life acted on, when there is one.
     pub life: Option<Life>,
-    /// Whether the members are handed over as a digest; the same text is made again in recovery.
-    pub digest: bool,
+    /// How many members waited through a hold; recovery makes the same text again.
+    pub held: usize,
     /// Who does it.
     pub instance: InstanceId,
     /// Since when.

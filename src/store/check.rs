@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 
 use super::error::StoreError;
 use super::keys::{self, Span};
-use super::raw::Raw;
 use super::rows::{
     self, AtRow, ClaimRow, DeadLetterRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, SessionRow, SettledRow,
     StampRow, UndecidableRow,
@@ -18,7 +17,7 @@ use crate::domain::decide::IdentityState;
 use crate::domain::effect::{Effect, EffectBody};
 use crate::domain::item::Item;
 use crate::domain::reference::RefKey;
-use crate::domain::session::{Session, SessionState};
+use crate::domain::session::{EndReason, Session, SessionState};
 
 /// Something in the store that must not be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,13 +126,17 @@ impl<V: View> Check<'_, V> {
         }
     }
 
-    /// Nothing waits to be delivered for a record that is closed.
+    /// Nothing waits to be delivered under the generation of a record that was closed: closing raises it, and what was
+    /// said before is dropped by its lane. One that could not be started keeps what waits until its lane gives it up.
     fn closed_item(&mut self, key: &RefKey, item: &Item) -> Result<(), StoreError> {
-        if !matches!(&item.session, Some(Session { state: SessionState::Closed { .. }, .. })) {
+        let Some(Session { state: SessionState::Closed { reason, .. }, generation: closed, .. }) = &item.session else {
+            return Ok(());
+        };
+        if *reason == EndReason::SpawnFailed {
             return Ok(());
         }
         for effect in self.view.lane(key, usize::MAX)? {
-            if matches!(effect.body, EffectBody::Deliver { .. }) {
+            if matches!(&effect.body, EffectBody::Deliver { generation, .. } if generation == closed) {
                 self.say(TableId::Effects, format!("{key} is closed and {} waits for it", place(&effect)));
             }
         }
@@ -231,7 +234,8 @@ impl<V: View> Check<'_, V> {
             match check.view.item(&item)? {
                 None => check.say(TableId::Marks, format!("{item} is no item")),
                 Some(known) if mark.version > known.version => {
-                    check.say(TableId::Marks, format!("{item} asks for version {}, is {}", mark.version, known.version));
+                    check
+                        .say(TableId::Marks, format!("{item} asks for version {}, is {}", mark.version, known.version));
                 }
                 Some(_) => {}
             }

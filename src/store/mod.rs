@@ -36,7 +36,7 @@ pub use error::StoreError;
 pub use keys::Span;
 pub use raw::{Flow, Raw, ReadTx, WriteTx};
 pub use tables::TableId;
-pub use view::{DeliveryState, Mark, Settled, Stamp, Undecidable, View};
+pub use view::{Mark, Settled, Stamp, Undecidable, View};
 
 use commit::Queue;
 use engine::Engine;

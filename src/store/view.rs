@@ -10,11 +10,11 @@ use super::error::StoreError;
 use super::keys::{self, Span};
 use super::raw::{Flow, Raw, ReadTx, WriteTx};
 use super::rows::{
-    self, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, SessionRow,
-    SettledRow, StampRow, StateRow, UndecidableRow,
+    self, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, SessionRow, SettledRow,
+    StampRow, StateRow, UndecidableRow,
 };
 use super::tables::TableId;
-use crate::domain::decide::{IdentityState, Urgency};
+use crate::domain::decide::{DeliveryState, IdentityState, Urgency};
 use crate::domain::effect::{Claim, Class, DeadLetter, Effect, Place};
 use crate::domain::event::Identity;
 use crate::domain::ids::DeliveryId;
@@ -23,17 +23,6 @@ use crate::domain::log::LogEntry;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::session::Session;
 use crate::domain::time::Time;
-
-/// What became of a delivery id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryState {
-    /// Decided; a redelivery is a duplicate.
-    Decided,
-    /// Refused by policy: a redelivery under the same id decides it again.
-    Refused,
-    /// A bug kept it from being decided; it is kept whole.
-    Undecidable,
-}
 
 /// That an item's portable file has to follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use super::rows::{
     SettledRow, StampRow, StateRow, UndecidableRow,
 };
 use super::tables::TableId;
-use super::view::{DeliveryState, View};
+use super::view::View;
+use crate::domain::decide::DeliveryState;
 use crate::domain::decide::{Change, IdentityState, Outcome, Urgency};
 use crate::domain::effect::{Claim, DeadLetter, Effect, NewEffect, Place};
 use crate::domain::event::Identity;

@@ -62,6 +62,13 @@ impl GitHub {
             self.word(index, at, false);
             return self.comment(number, SubjectKind::Issue, at, "the-loop start\nplease begin", "mona");
         }
+        // What is over is soon begun again, or the run would be silence.
+        if !self.tickets[index].open && rng.chance(60) {
+            return self.close(index, at);
+        }
+        if self.tickets[index].last_word.is_some_and(|(_, disarms)| disarms) && rng.chance(50) {
+            return self.said(index, at, "the-loop start", false);
+        }
         match rng.below(if self.endings { 16 } else { 9 }) {
             0..=4 => self.comment(number, SubjectKind::Issue, at, "", "mona"),
             5 => self.comment(number, SubjectKind::Issue, at, "", "stranger"),

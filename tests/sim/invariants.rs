@@ -18,6 +18,45 @@ struct Trail {
     excused: Vec<String>,
 }
 
+/// How much happened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Figures {
+    /// Deliveries accepted for an agent.
+    pub queued: u64,
+    /// Of these, typed into a pane.
+    pub typed: u64,
+    /// Of these, dropped because their session ended, or given up visibly.
+    pub excused: u64,
+    /// Panes made.
+    pub panes: u64,
+}
+
+impl std::ops::Add for Figures {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            queued: self.queued + other.queued,
+            typed: self.typed + other.typed,
+            excused: self.excused + other.excused,
+            panes: self.panes + other.panes,
+        }
+    }
+}
+
+pub fn figures(app: &App, world: &World) -> Figures {
+    let trail = trail(app);
+    let panes = world.terminal.0.lock().unwrap().panes.clone();
+    let text: String = panes.values().flat_map(|pane| pane.submitted.clone()).collect();
+    let typed = trail.queued.iter().filter(|id| text.contains(&marker(&DeliveryId::parse(id).unwrap()))).count();
+    let excused = trail.queued.iter().filter(|id| trail.excused.contains(id)).count();
+    Figures {
+        queued: trail.queued.len() as u64,
+        typed: typed as u64,
+        excused: excused as u64,
+        panes: panes.len() as u64,
+    }
+}
+
 pub fn check(app: &App, world: &World) -> Vec<String> {
     let trail = trail(app);
     let mut violations = Vec::new();
@@ -165,4 +204,17 @@ pub fn digest(app: &App) -> String {
             Ok(text)
         })
         .expect("the store can be read")
+}
+
+/// Reasons, for a look at a single seed.
+pub fn explain(app: &App) -> BTreeMap<String, u64> {
+    let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
+    let all = app.store().read(|tx| Ok((tx.journal(0, usize::MAX)?, tx.dead_letters()?))).expect("readable");
+    for (_, _, entry) in all.0.iter().filter(|(_, _, entry)| entry.event == EventName::DispatchDropped) {
+        *reasons.entry(format!("dropped: {:?}", entry.fields.get("reason"))).or_default() += 1;
+    }
+    for (_, letter) in all.1 {
+        *reasons.entry(format!("dead {}: {}", letter.effect.body.verb(), letter.detail)).or_default() += 1;
+    }
+    reasons
 }

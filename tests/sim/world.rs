@@ -1,7 +1,7 @@
 //! The simulated world: a fake GitHub that says things, deliveries that arrive late, twice and out of order, an app
 //! that crashes and comes back, and a terminal that outlives it.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
 use the_loop::app::ingest::Arrival;
@@ -17,7 +17,7 @@ use the_loop::store::testing::CrashBackend;
 use the_loop::store::{Store, View as _};
 
 use crate::github::GitHub;
-use crate::invariants;
+use crate::invariants::{self, Figures};
 use crate::rng::Rng;
 use crate::terminal::{Temper, Terminal};
 
@@ -98,6 +98,8 @@ pub struct World {
     clock: Arc<HandClock>,
     pub terminal: Terminal,
     backend: CrashBackend,
+    /// The machine is off: nothing that is written from now on is kept.
+    off: Arc<AtomicBool>,
     app: Option<App>,
     lives: u64,
     pub github: GitHub,
@@ -108,7 +110,7 @@ pub struct World {
 
 impl World {
     /// Runs `plan` under `seed`; the violations it found, if any.
-    pub fn run(plan: &Plan, seed: u64) -> Result<(), Vec<String>> {
+    pub fn run(plan: &Plan, seed: u64) -> Result<Figures, Vec<String>> {
         let mut world = Self::new(plan.clone(), seed);
         world.boot();
         for _ in 0..plan.steps {
@@ -116,8 +118,9 @@ impl World {
         }
         world.quiesce();
         let app = world.app.as_ref().ok_or_else(|| vec!["the app did not come back".to_owned()])?;
+        world.note(|| format!("{:?}", invariants::explain(app)));
         let violations = invariants::check(app, &world);
-        if violations.is_empty() { Ok(()) } else { Err(violations) }
+        if violations.is_empty() { Ok(invariants::figures(app, &world)) } else { Err(violations) }
     }
 
     fn new(plan: Plan, seed: u64) -> Self {
@@ -126,7 +129,8 @@ impl World {
             rng: Rng::new(seed),
             clock: Arc::new(HandClock(AtomicI64::new(1_780_000_000_000))),
             terminal,
-            backend: CrashBackend::new(),
+            backend: CrashBackend::new(Vec::new()),
+            off: Arc::default(),
             app: None,
             lives: 0,
             github: GitHub::new(plan.items, plan.endings),
@@ -151,10 +155,10 @@ impl World {
         self.lives += 1;
         let ids = Arc::new(CountedIds { salt: self.rng.next(), next: AtomicU64::new(1) });
         let store = Store::open_inline(self.backend.clone(), ids.as_ref()).expect("a crash image opens");
-        let found = store.read(|tx| the_loop::store::check::check(tx)).expect("the store can be checked");
+        let found = store.read(|tx| the_loop::store::check(tx)).expect("the store can be checked");
         assert!(found.is_empty(), "after a restart the store does not fit together: {found:?}");
-        let power = self.backend.clone();
-        self.terminal.0.lock().unwrap().cut_power = Some(Box::new(move || power.cut()));
+        let (power, off) = (self.backend.clone(), Arc::clone(&self.off));
+        self.terminal.0.lock().unwrap().cut_power = Some(Box::new(move || cut(&power, &off)));
         self.app = Some(App::new(Parts {
             store,
             runner: (self.plan.wrap)(self.terminal.clone()),
@@ -168,9 +172,10 @@ impl World {
     /// The power goes, if it has not gone by itself, and comes back.
     fn crash(&mut self) {
         self.note(|| "-- power cut".into());
-        self.backend.cut();
+        cut(&self.backend, &self.off);
         self.app = None;
-        self.backend = CrashBackend::from_image(self.backend.crash_image(self.rng.next()));
+        self.backend = CrashBackend::new(self.backend.crash_image(self.rng.next()));
+        self.off.store(false, Ordering::SeqCst);
         self.boot();
     }
 
@@ -178,17 +183,17 @@ impl World {
         self.clock.0.fetch_add(self.rng.below(1500) as i64, Ordering::SeqCst);
         let now = self.now();
         match self.rng.below(10) {
-            0..=3 => {
+            0..=2 => {
                 let said = self.github.something(&mut self.rng, now);
                 self.note(|| format!("said {:?} {:?}", said.event.name, said.event.delivery));
                 self.outbox.push(said);
             }
-            4..=6 => self.deliver_one(),
-            7 | 8 => self.advance_some(),
+            3..=5 => self.deliver_one(),
+            6..=8 => self.advance_some(),
             _ if self.plan.temper.dying_pane > 0 => self.terminal.kill_some_pane(&mut self.rng.clone()),
             _ => {}
         }
-        if self.backend.is_cut() || self.rng.chance(self.plan.crash) {
+        if self.off.load(Ordering::SeqCst) || self.rng.chance(self.plan.crash) {
             self.crash();
         }
     }
@@ -265,11 +270,16 @@ impl World {
     fn restart_is_identity(&mut self) {
         let before = self.app.as_ref().map(invariants::digest);
         self.app = None;
-        self.backend = CrashBackend::from_image(self.backend.synced_image());
+        self.backend = CrashBackend::new(self.backend.crash_image(0));
         self.boot();
         let after = self.app.as_ref().map(invariants::digest);
         assert_eq!(before, after, "a restart changed the store");
     }
+}
+
+fn cut(backend: &CrashBackend, off: &AtomicBool) {
+    backend.halt_at(0);
+    off.store(true, Ordering::SeqCst);
 }
 
 fn settings() -> Settings {

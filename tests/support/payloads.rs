@@ -237,7 +237,15 @@ impl Repo {
     }
 
     /// `check_run.completed` on `head_sha`; `pulls` are the numbers GitHub names with it.
-    pub fn check_run_completed(&self, id: u64, name: &str, conclusion: &str, head_sha: &str, pulls: &[u64], at: &str) -> Value {
+    pub fn check_run_completed(
+        &self,
+        id: u64,
+        name: &str,
+        conclusion: &str,
+        head_sha: &str,
+        pulls: &[u64],
+        at: &str,
+    ) -> Value {
         let pulls: Vec<Value> = pulls
             .iter()
             .map(|number| {
@@ -319,13 +327,42 @@ impl Repo {
             "url": self.api(""),
         });
         let urls = [
-            "forks", "keys{/key_id}", "collaborators{/collaborator}", "teams", "hooks", "issues/events{/number}",
-            "events", "assignees{/user}", "branches{/branch}", "tags", "git/blobs{/sha}", "git/tags{/sha}",
-            "git/refs{/sha}", "git/trees{/sha}", "statuses/{sha}", "languages", "stargazers", "contributors",
-            "subscribers", "subscription", "commits{/sha}", "git/commits{/sha}", "comments{/number}",
-            "issues/comments{/number}", "contents/{+path}", "compare/{base}...{head}", "merges",
-            "{archive_format}{/ref}", "downloads", "issues{/number}", "pulls{/number}", "milestones{/number}",
-            "notifications{?since,all,participating}", "labels{/name}", "releases{/id}", "deployments",
+            "forks",
+            "keys{/key_id}",
+            "collaborators{/collaborator}",
+            "teams",
+            "hooks",
+            "issues/events{/number}",
+            "events",
+            "assignees{/user}",
+            "branches{/branch}",
+            "tags",
+            "git/blobs{/sha}",
+            "git/tags{/sha}",
+            "git/refs{/sha}",
+            "git/trees{/sha}",
+            "statuses/{sha}",
+            "languages",
+            "stargazers",
+            "contributors",
+            "subscribers",
+            "subscription",
+            "commits{/sha}",
+            "git/commits{/sha}",
+            "comments{/number}",
+            "issues/comments{/number}",
+            "contents/{+path}",
+            "compare/{base}...{head}",
+            "merges",
+            "{archive_format}{/ref}",
+            "downloads",
+            "issues{/number}",
+            "pulls{/number}",
+            "milestones{/number}",
+            "notifications{?since,all,participating}",
+            "labels{/name}",
+            "releases{/id}",
+            "deployments",
         ];
         for rest in urls {
             let key: String = rest.split(['{', '?']).next().unwrap_or(rest).trim_end_matches('/').replace('/', "_");

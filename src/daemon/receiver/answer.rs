@@ -105,7 +105,9 @@ impl Reply {
             Self::Door(answer) => answer.row(),
             Self::Alive => Row::new(S::OK, "alive"),
             Self::Ready => Row::new(S::OK, "ready"),
-            Self::NotReady(reason) => Row::new(S::SERVICE_UNAVAILABLE, "not-ready").because(reason).retry(RETRY_SECONDS),
+            Self::NotReady(reason) => {
+                Row::new(S::SERVICE_UNAVAILABLE, "not-ready").because(reason).retry(RETRY_SECONDS)
+            }
             Self::NotFound => Row::new(S::NOT_FOUND, "not-found"),
             Self::MethodNotAllowed(allowed) => Row {
                 header: Some((ALLOW, HeaderValue::from_static(allowed))),
@@ -162,7 +164,9 @@ impl Answer {
             Self::Pong => Row::new(S::OK, "pong"),
             Self::BadSignature => Row::new(S::UNAUTHORIZED, "unauthorized"),
             Self::Bad { reason } => Row::new(S::BAD_REQUEST, "bad-request").because(reason),
-            Self::Unsupported { reason } => Row::new(S::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type").because(reason),
+            Self::Unsupported { reason } => {
+                Row::new(S::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type").because(reason)
+            }
             Self::TooLarge => Row::new(S::PAYLOAD_TOO_LARGE, "too-large"),
             Self::Busy { retry_after } => Row::new(S::SERVICE_UNAVAILABLE, "busy").retry(retry_after),
         }

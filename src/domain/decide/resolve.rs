@@ -3,7 +3,7 @@
 use super::MissingFact;
 use super::view::View;
 use crate::domain::effect::EndpointRef;
-use crate::domain::event::linkage::{self, Hint};
+use crate::domain::event::linkage::{self, Evidence};
 use crate::domain::event::{Check, Content, Event, Fact, Subject, SubjectKind};
 use crate::domain::policy::Policy;
 use crate::domain::reference::WorkItemRef;
@@ -59,14 +59,12 @@ pub fn named(event: &Event, policy: &Policy) -> Vec<Named> {
     let mut named = Vec::new();
     if subject.kind == SubjectKind::PullRequest && policy.admits(subject.author.as_ref()) {
         let branch = subject.head.as_ref().filter(|head| head.in_base_repository).map(|head| head.branch.as_str());
-        for (reference, hint) in linkage::linked_issues(subject.reference.repo(), branch, &subject.body) {
-            let by = match hint {
-                Hint::Keyword => By::Keyword,
-                Hint::Branch => By::Branch,
+        for link in linkage::linked_issues(&subject.reference, branch, &subject.body) {
+            let by = match link.evidence {
+                Evidence::Keyword => By::Keyword,
+                Evidence::Branch => By::Branch,
             };
-            if reference.key() != subject.reference.key() {
-                named.push(Named { reference, by });
-            }
+            named.push(Named { reference: link.issue, by });
         }
     }
     named.push(Named { reference: subject.reference.clone(), by: By::Itself });

@@ -4,16 +4,16 @@ use super::draft::Draft;
 use super::resolve::{self, Match};
 use super::view::DeliveryState;
 use super::{Change, DropReason, IdentityState, Verdict, control, messages, records};
-use crate::domain::event::words::{self, Words};
+use crate::domain::event::marker;
+use crate::domain::event::words::{self, Word, Words};
 use crate::domain::event::{Check, Event, Form, Identity, Speech, Subject};
 use crate::domain::ids::Login;
 use crate::domain::message::Message;
-use crate::domain::portable::Command;
 use crate::domain::reference::WorkItemRef;
 
 /// Guards 5 to 10 and the delivery.
 pub(super) fn act(draft: &mut Draft<'_>, speech: &Speech) -> Verdict {
-    if draft.view.posted_by_us || words::has_marker(&speech.text) {
+    if draft.view.posted_by_us || marker::is_marked(&speech.text) {
         return settle(draft, speech, Verdict::Dropped(DropReason::SelfAuthored));
     }
     let verdict = match (&speech.form, &speech.subject) {
@@ -38,9 +38,9 @@ fn words_verdict(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject) -> V
         return verdict;
     }
     let named = resolve::named(draft.event, draft.policy);
-    let words = words::read(&speech.text, &draft.policy.keywords);
+    let words = words::find(&speech.text, &draft.policy.keywords);
     // Stops and pauses are decided at once, with what is known.
-    if !matches!(&words, Words::Command { word: Command::Stop | Command::Pause, .. }) {
+    if !matches!(&words, Words::One { word: Word::Stop | Word::Pause, .. }) {
         draft.missing = resolve::missing(subject, &named, draft.view);
     }
     let counted = resolve::counted(named, draft.view);
@@ -50,10 +50,10 @@ fn words_verdict(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject) -> V
         return Verdict::Dropped(DropReason::NoWorkItem);
     };
     match words {
-        Words::Plain => plain(draft, speech, subject, &matches, &first),
-        Words::Ambiguous => control::ambiguous(draft, subject),
-        Words::Command { word, rest } => {
-            let said = control::Said { word, rest, speech, subject };
+        Words::None => plain(draft, speech, subject, &matches, &first),
+        Words::Ambiguous(_) => control::ambiguous(draft, subject),
+        Words::One { word, rest } => {
+            let said = control::Said { word: word.command(), rest, speech, subject };
             control::act(draft, &said, &matches, &first)
         }
     }

@@ -49,6 +49,11 @@ pub fn linked_issues(pull_request: &WorkItemRef, head_branch: Option<&str>, body
     links
 }
 
+/// The issues that the name of a branch in `repo` stands for.
+pub fn branch_items(repo: &RepoRef, branch: &str) -> Vec<WorkItemRef> {
+    branch_issues(repo, branch).into_iter().filter_map(|number| repo.item(number).ok()).collect()
+}
+
 /// `issue-<n>` or `issue/<n>` as whole parts of the branch, and the slug of our own branches.
 fn branch_issues(repo: &RepoRef, branch: &str) -> Vec<u64> {
     let ours = branch.strip_prefix(BRANCH_FOLDER).and_then(|slug| our_issue(repo, slug));

@@ -18,8 +18,6 @@ pub use settle::{give_up, settle};
 pub const MAX_BATCH: usize = 64;
 /// Most text handed over as one message, unless one message alone is larger.
 pub const MAX_BATCH_BYTES: usize = 256 * 1024;
-/// Held events above this number arrive as one digest.
-pub const DIGEST_ABOVE: usize = 5;
 /// Failed spawns after which a pull request's events go to the record's conversation.
 pub const ENDPOINT_SPAWN_TRIES: u32 = 2;
 
@@ -95,8 +93,8 @@ pub enum Work {
         life: Life,
         /// The messages, in order.
         messages: Vec<Message>,
-        /// Whether they waited through a hold and are many.
-        digest: bool,
+        /// How many of them waited through a hold; many arrive as a digest.
+        held: usize,
     },
     /// End a harness.
     End {
@@ -133,6 +131,14 @@ impl Work {
     pub const fn session(&self) -> &Session {
         match self {
             Self::Spawn { session, .. } | Self::Deliver { session, .. } | Self::End { session, .. } => session,
+        }
+    }
+
+    /// How many of its messages waited through a hold.
+    pub const fn held(&self) -> usize {
+        match self {
+            Self::Deliver { held, .. } => *held,
+            Self::Spawn { .. } | Self::End { .. } => 0,
         }
     }
 

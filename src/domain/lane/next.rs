@@ -1,6 +1,6 @@
 //! The next step of a lane: each effect is checked again just before it acts.
 
-use super::{DIGEST_ABOVE, ENDPOINT_SPAWN_TRIES, LaneView, MAX_BATCH, MAX_BATCH_BYTES, Next, Work};
+use super::{ENDPOINT_SPAWN_TRIES, LaneView, MAX_BATCH, MAX_BATCH_BYTES, Next, Work};
 use crate::domain::effect::{Class, Effect, EffectBody, EndpointRef, Place};
 use crate::domain::message::Message;
 use crate::domain::session::{EndReason, Life, Session, SessionState};
@@ -133,12 +133,5 @@ fn deliver(view: &LaneView, first: &Effect, endpoint: EndpointRef, session: &Ses
         members.push(effect.place);
         messages.push(message.as_ref().clone());
     }
-    Next::Do(Work::Deliver {
-        members,
-        endpoint,
-        session: Box::new(session.clone()),
-        life,
-        messages,
-        digest: held > DIGEST_ABOVE,
-    })
+    Next::Do(Work::Deliver { members, endpoint, session: Box::new(session.clone()), life, messages, held })
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::effect::{Claim, DeadLetter, DeadReason, Effect, EffectBody, Place};
+use crate::domain::effect::{Claim, DeadLetter, DeadReason, Effect, EffectBody, EndpointRef, Place};
 use crate::domain::ids::{BatchId, InstanceId};
 use crate::domain::reference::RefKey;
 use crate::domain::session::Life;
@@ -23,9 +23,12 @@ pub(in crate::store) struct EffectRow {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::store) struct ClaimRow {
     members: Vec<Place>,
+    endpoint: EndpointRef,
     batch: BatchId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     life: Option<Life>,
+    #[serde(default)]
+    held: usize,
     instance: InstanceId,
     at: Time,
 }
@@ -74,8 +77,10 @@ impl From<&Claim> for ClaimRow {
     fn from(claim: &Claim) -> Self {
         Self {
             members: claim.members.clone(),
+            endpoint: claim.endpoint.clone(),
             batch: claim.batch.clone(),
             life: claim.life.clone(),
+            held: claim.held,
             instance: claim.instance.clone(),
             at: claim.at,
         }
@@ -85,8 +90,8 @@ impl From<&Claim> for ClaimRow {
 impl ClaimRow {
     /// The claim of its lane.
     pub fn into_claim(self, lane: RefKey) -> Claim {
-        let Self { members, batch, life, instance, at } = self;
-        Claim { lane, members, batch, life, instance, at }
+        let Self { members, endpoint, batch, life, held, instance, at } = self;
+        Claim { lane, members, endpoint, batch, life, held, instance, at }
     }
 }
 
@@ -105,11 +110,6 @@ impl From<&DeadLetter> for DeadLetterRow {
 
 impl From<DeadLetterRow> for DeadLetter {
     fn from(row: DeadLetterRow) -> Self {
-        Self {
-            effect: row.effect.into_effect(row.lane, row.place),
-            reason: row.reason,
-            detail: row.detail,
-            at: row.at,
-        }
+        Self { effect: row.effect.into_effect(row.lane, row.place), reason: row.reason, detail: row.detail, at: row.at }
     }
 }

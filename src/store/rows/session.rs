@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::ConversationId;
 use crate::domain::reference::WorkItemRef;
-use crate::domain::session::{Breaker, EndReason, Life, Session, SessionState};
+use crate::domain::session::{Breaker, EndReason, Life, PaneKey, Session, SessionState};
 use crate::domain::time::Time;
 
 /// One session or endpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(in crate::store) struct SessionRow {
     reference: WorkItemRef,
+    key: PaneKey,
     harness: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conversation: Option<ConversationId>,
@@ -27,6 +28,8 @@ pub(in crate::store) struct SessionRow {
     created_at: Time,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_event_at: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resumed_at: Option<Time>,
     #[serde(default, skip_serializing_if = "is_untouched")]
     breaker: Breaker,
 }
@@ -81,6 +84,7 @@ impl From<&Session> for SessionRow {
     fn from(session: &Session) -> Self {
         Self {
             reference: session.reference.clone(),
+            key: session.key.clone(),
             harness: session.harness.clone(),
             conversation: session.conversation.clone(),
             cwd: session.cwd.as_deref().map(PathRow::from),
@@ -96,6 +100,7 @@ impl From<&Session> for SessionRow {
             failed_spawns: session.failed_spawns,
             created_at: session.created_at,
             last_event_at: session.last_event_at,
+            resumed_at: session.resumed_at,
             breaker: session.breaker.clone(),
         }
     }
@@ -105,6 +110,7 @@ impl From<SessionRow> for Session {
     fn from(row: SessionRow) -> Self {
         Self {
             reference: row.reference,
+            key: row.key,
             harness: row.harness,
             conversation: row.conversation,
             cwd: row.cwd.map(Into::into),
@@ -120,6 +126,7 @@ impl From<SessionRow> for Session {
             failed_spawns: row.failed_spawns,
             created_at: row.created_at,
             last_event_at: row.last_event_at,
+            resumed_at: row.resumed_at,
             breaker: row.breaker,
         }
     }

@@ -570,7 +570,7 @@ proptest! {
     ) {
         let mut places = Vec::new();
         pointers(&parsed(base), String::new(), &mut places);
-        let mutated = event(name, &with(base, at.get(&places), value));
+        let mutated = event(name, &with(base, at.get::<String>(&places), value));
         if let Content::Fact(fact) = mutated.content {
             if let Fact::Item { subject, .. } = *fact {
                 prop_assert!(subject.reference.number() > 0);
