@@ -228,3 +228,28 @@ impl GitHub {
 pub fn marker(delivery: &DeliveryId) -> String {
     format!("say-{}-end", delivery.as_str())
 }
+
+/// One line about an event, for a trace.
+pub fn describe(event: &Event) -> String {
+    let what = match &event.content {
+        Content::Speech(speech) => {
+            let about = speech
+                .subject
+                .as_ref()
+                .map_or_else(|| "check".to_owned(), |s| format!("#{} open {:?}", s.reference.number(), s.open));
+            format!("{about} at {:?}: {:?}", speech.created_at.map(|at| at.to_string()), speech.text)
+        }
+        Content::Fact(fact) => match fact.as_ref() {
+            Fact::Item { subject, change } => {
+                format!(
+                    "#{} at {:?}: {change:?}",
+                    subject.reference.number(),
+                    subject.updated_at.map(|at| at.to_string())
+                )
+            }
+            other => format!("{other:?}"),
+        },
+        Content::Ignored(why) => format!("{why:?}"),
+    };
+    format!("{} {what}", event.delivery.as_str())
+}

@@ -185,7 +185,7 @@ impl World {
         match self.rng.below(10) {
             0..=2 => {
                 let said = self.github.something(&mut self.rng, now);
-                self.note(|| format!("said {:?} {:?}", said.event.name, said.event.delivery));
+                self.note(|| format!("said {}", crate::github::describe(&said.event)));
                 self.outbox.push(said);
             }
             3..=5 => self.deliver_one(),

@@ -32,35 +32,44 @@ fn item(draft: &mut Draft<'_>, subject: &Subject, change: &ItemFact) -> Verdict 
 }
 
 /// Closed, merged, moved or deleted: the item and what it owns end.
+///
+/// A close that arrives late is judged twice. It does not make an item closed that was reopened since; but what ran when
+/// it happened ends all the same, because reopening does not arm again.
 fn over(draft: &mut Draft<'_>, subject: &Subject, reason: EndReason) -> Verdict {
-    let at = subject.closed_at.or(subject.updated_at).unwrap_or(draft.now);
-    if is_stale(draft.item(&subject.reference), subject, at) {
+    let at = subject.closed_at.or(subject.updated_at);
+    let item = draft.item(&subject.reference);
+    let (is_newest, ends) = (is_newest_fact(item, subject), !began_after(item, at));
+    if !is_newest && !ends {
         return Verdict::Dropped(DropReason::OlderFact);
     }
+    let at = at.unwrap_or(draft.now);
     let item = draft.item_mut(&subject.reference);
     records::note_subject(item, subject);
-    item.facts.open = Some(false);
-    item.facts.updated_at = item.facts.updated_at.max(subject.updated_at);
     item.facts.closed_at = item.facts.closed_at.max(Some(at));
-    ending::end_item(draft, &subject.reference, at, reason);
-    if subject.kind == SubjectKind::PullRequest {
+    if is_newest {
+        item.facts.open = Some(false);
+        item.facts.updated_at = item.facts.updated_at.max(subject.updated_at);
+    }
+    if ends {
+        ending::end_item(draft, &subject.reference, at, reason);
+    }
+    if is_newest && subject.kind == SubjectKind::PullRequest {
         ending::close_endpoint(draft, &subject.reference, reason);
     }
     Verdict::Accepted
 }
 
-/// Whether a close is older than what is recorded: a reopening, or the command that armed the item after it.
-fn is_stale(item: Option<&Item>, subject: &Subject, at: Time) -> bool {
-    let Some(item) = item else { return false };
-    let older_fact = subject.updated_at.zip(item.facts.updated_at).is_some_and(|(new, recorded)| new < recorded);
-    let armed_since = item
-        .sections
-        .control
-        .as_ref()
-        .filter(|control| control.command.arms())
-        .and_then(Control::at)
-        .is_some_and(|armed| (subject.closed_at.is_some() || subject.updated_at.is_some()) && armed > at);
-    older_fact || armed_since
+/// Whether nothing newer is recorded. Payloads without a time are believed.
+fn is_newest_fact(item: Option<&Item>, subject: &Subject) -> bool {
+    let recorded = item.and_then(|item| item.facts.updated_at);
+    subject.updated_at.zip(recorded).is_none_or(|(new, recorded)| new >= recorded)
+}
+
+/// Whether the item's present life began after `at`: it was armed, or started, since.
+fn began_after(item: Option<&Item>, at: Option<Time>) -> bool {
+    let armed = item.and_then(|item| item.sections.control.as_ref()).filter(|control| control.command.arms());
+    let began = armed.and_then(Control::at).or(item.and_then(|item| item.baseline));
+    began.zip(at).is_some_and(|(began, at)| began > at)
 }
 
 /// Reopened: known as open again, nothing armed; a pull request's conversation can live again. A tie stays closed.
