@@ -118,11 +118,6 @@ impl Batch {
         batch
     }
 
-    /// How many deliveries it holds.
-    pub fn len(&self) -> usize {
-        self.fills.len()
-    }
-
     fn write(&self, fill: &Fill, into: &mut [u8]) {
         for (at, hole) in &self.holes {
             let value = fill.of(*hole);
@@ -141,7 +136,11 @@ fn template(series: &Series<'_>) -> Vec<u8> {
         repo.issue_comment_created(&item, &said).to_string().into_bytes()
     };
     let missing = series.body_bytes.saturating_sub(with("").len());
-    let text: String = "the mean is still off by one when the last line is empty, see the log ".chars().cycle().take(missing).collect();
+    let text: String = "the mean is still off by one when the last line is empty, see the log "
+        .chars()
+        .cycle()
+        .take(missing)
+        .collect();
     with(&text)
 }
 
@@ -211,7 +210,9 @@ async fn drive(address: SocketAddr, connections: usize, batch: Rc<Batch>) -> io:
     }
     let elapsed = began.elapsed();
     latencies.sort_unstable();
-    let at = |share: f64| latencies.get((latencies.len() as f64 * share) as usize).or(latencies.last()).copied().unwrap_or_default();
+    let at = |share: f64| {
+        latencies.get((latencies.len() as f64 * share) as usize).or(latencies.last()).copied().unwrap_or_default()
+    };
     Ok(Report { accepted: latencies.len() - refused, refused, elapsed, p50: at(0.5), p99: at(0.99), slowest: at(1.0) })
 }
 

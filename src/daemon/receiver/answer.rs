@@ -57,7 +57,7 @@ pub(super) enum Reply {
     Misdirected,
     /// Not HTTP/1, cut short, or a body whose framing is broken.
     Malformed,
-    /// The head is too large.
+    /// The head is too large, or declares a length no number holds.
     HeadTooLarge,
     /// The head or the body took too long to come.
     Slow,
@@ -105,7 +105,9 @@ impl Reply {
             Self::Door(answer) => answer.row(),
             Self::Alive => Row::new(S::OK, "alive"),
             Self::Ready => Row::new(S::OK, "ready"),
-            Self::NotReady(reason) => Row::new(S::SERVICE_UNAVAILABLE, "not-ready").because(reason).retry(RETRY_SECONDS),
+            Self::NotReady(reason) => {
+                Row::new(S::SERVICE_UNAVAILABLE, "not-ready").because(reason).retry(RETRY_SECONDS)
+            }
             Self::NotFound => Row::new(S::NOT_FOUND, "not-found"),
             Self::MethodNotAllowed(allowed) => Row {
                 header: Some((ALLOW, HeaderValue::from_static(allowed))),
@@ -113,7 +115,7 @@ impl Reply {
             },
             Self::Misdirected => Row::new(S::MISDIRECTED_REQUEST, "misdirected"),
             Self::Malformed => Row::new(S::BAD_REQUEST, "bad-request").because("not a complete HTTP/1 request").last(),
-            Self::HeadTooLarge => Row::new(S::REQUEST_HEADER_FIELDS_TOO_LARGE, "head-too-large").last(),
+            Self::HeadTooLarge => Row::new(S::REQUEST_HEADER_FIELDS_TOO_LARGE, "too-large").last(),
             Self::Slow => Row::new(S::REQUEST_TIMEOUT, "timeout").last(),
             Self::CutOff => Answer::TooLarge.row().last(),
             Self::Full => Answer::Busy { retry_after: RETRY_SECONDS }.row().last(),
@@ -162,7 +164,9 @@ impl Answer {
             Self::Pong => Row::new(S::OK, "pong"),
             Self::BadSignature => Row::new(S::UNAUTHORIZED, "unauthorized"),
             Self::Bad { reason } => Row::new(S::BAD_REQUEST, "bad-request").because(reason),
-            Self::Unsupported { reason } => Row::new(S::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type").because(reason),
+            Self::Unsupported { reason } => {
+                Row::new(S::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type").because(reason)
+            }
             Self::TooLarge => Row::new(S::PAYLOAD_TOO_LARGE, "too-large"),
             Self::Busy { retry_after } => Row::new(S::SERVICE_UNAVAILABLE, "busy").retry(retry_after),
         }

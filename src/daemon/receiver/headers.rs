@@ -111,7 +111,9 @@ mod tests {
         for good in ["localhost", "LocalHost:8787", "127.0.0.1", "127.0.0.1:80", "[::1]:8787", "[::1]"] {
             assert!(is_loopback_name(good), "{good}");
         }
-        for bad in ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "0.0.0.0", "[::2]", "10.0.0.1:1"] {
+        for bad in
+            ["", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "0.0.0.0", "[::2]", "10.0.0.1:1"]
+        {
             assert!(!is_loopback_name(bad), "{bad}");
         }
         let two = Request::builder().header(HOST, "localhost").header(HOST, "evil.example").body(()).unwrap();

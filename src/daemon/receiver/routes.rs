@@ -81,7 +81,9 @@ fn at(wanted: &'static str) -> impl Filter<Extract = (), Error = Rejection> + Cl
     where_path(move |path| path.strip_suffix('/').unwrap_or(path) == wanted)
 }
 
-fn where_path(wanted: impl Fn(&str) -> bool + Clone + Send + Sync) -> impl Filter<Extract = (), Error = Rejection> + Clone {
+fn where_path(
+    wanted: impl Fn(&str) -> bool + Clone + Send + Sync,
+) -> impl Filter<Extract = (), Error = Rejection> + Clone {
     warp::path::full()
         .and_then(move |path: FullPath| {
             let found = wanted(path.as_str());
