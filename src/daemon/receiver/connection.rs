@@ -46,9 +46,7 @@ pub(super) async fn drive(stream: TcpStream, peer: SocketAddr, shared: Arc<Share
             ended = &mut connection => break ended.err().and_then(|error| last_word(&error)),
             () = stopped(&mut stop), if !stopping => {
                 stopping = true;
-                if phase.now().0.is_silent() {
-                    break None;
-                }
+                // Ends a silent connection at once, any other after its request.
                 std::pin::Pin::new(&mut connection).graceful_shutdown();
             }
             _ = checks.tick() => match phase.overdue(&limits) {
