@@ -118,11 +118,6 @@ impl Batch {
         batch
     }
 
-    /// How many deliveries it holds.
-    pub fn len(&self) -> usize {
-        self.fills.len()
-    }
-
     fn write(&self, fill: &Fill, into: &mut [u8]) {
         for (at, hole) in &self.holes {
             let value = fill.of(*hole);

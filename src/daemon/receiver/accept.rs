@@ -27,7 +27,8 @@ pub struct Closed {
 }
 
 /// Serves `listener` until `shutdown` becomes true or its sender is dropped. Then the port is free at once, requests in
-/// hand may end within their deadline, silent connections are closed, and whatever is left is cut.
+/// hand may end within their deadline, silent connections are closed, and whatever is left is cut. The door may still be
+/// deciding what was cut; it is asked no more.
 pub async fn serve(
     listener: TcpListener,
     door: Arc<dyn Door>,

@@ -57,7 +57,7 @@ pub(super) enum Reply {
     Misdirected,
     /// Not HTTP/1, cut short, or a body whose framing is broken.
     Malformed,
-    /// The head is too large.
+    /// The head is too large, or declares a length no number holds.
     HeadTooLarge,
     /// The head or the body took too long to come.
     Slow,
@@ -115,7 +115,7 @@ impl Reply {
             },
             Self::Misdirected => Row::new(S::MISDIRECTED_REQUEST, "misdirected"),
             Self::Malformed => Row::new(S::BAD_REQUEST, "bad-request").because("not a complete HTTP/1 request").last(),
-            Self::HeadTooLarge => Row::new(S::REQUEST_HEADER_FIELDS_TOO_LARGE, "head-too-large").last(),
+            Self::HeadTooLarge => Row::new(S::REQUEST_HEADER_FIELDS_TOO_LARGE, "too-large").last(),
             Self::Slow => Row::new(S::REQUEST_TIMEOUT, "timeout").last(),
             Self::CutOff => Answer::TooLarge.row().last(),
             Self::Full => Answer::Busy { retry_after: RETRY_SECONDS }.row().last(),

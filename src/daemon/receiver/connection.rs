@@ -46,9 +46,7 @@ pub(super) async fn drive(stream: TcpStream, peer: SocketAddr, shared: Arc<Share
             ended = &mut connection => break ended.err().and_then(|error| last_word(&error)),
             () = stopped(&mut stop), if !stopping => {
                 stopping = true;
-                if phase.now().0 == Stage::Waiting {
-                    break None;
-                }
+                // Ends a silent connection at once, any other after its request.
                 std::pin::Pin::new(&mut connection).graceful_shutdown();
             }
             _ = checks.tick() => match phase.overdue(&limits) {
@@ -99,17 +97,31 @@ fn service_of(
     let routes = TowerToHyperService::new(warp::service(routes(shared)));
     service_fn(move |mut request: Request<Incoming>| {
         phase.enter(Stage::Working);
-        let misdirected = loopback_host_only && !names_this_machine(&request);
         request.extensions_mut().insert(peer);
-        let answer = (!misdirected).then(|| routes.call(request));
+        let answer = match refused_before_routing(&request, loopback_host_only) {
+            Some(reply) => Err(reply),
+            None => Ok(routes.call(request)),
+        };
         let phase = phase.clone();
         async move {
             let response: Response<_> = match answer {
-                Some(answer) => answer.await?,
-                None => Reply::Misdirected.response().into_response(),
+                Ok(answer) => answer.await?,
+                Err(reply) => reply.response().into_response(),
             };
             phase.enter(Stage::Waiting);
             Ok(response)
         }
     })
+}
+
+/// Requests that no route may see. A target without a path (CONNECT has only a host and port) is nothing we have, and
+/// warp 0.4 panics at it.
+fn refused_before_routing(request: &Request<Incoming>, loopback_host_only: bool) -> Option<Reply> {
+    if request.uri().path_and_query().is_none() {
+        Some(Reply::NotFound)
+    } else if loopback_host_only && !names_this_machine(request) {
+        Some(Reply::Misdirected)
+    } else {
+        None
+    }
 }

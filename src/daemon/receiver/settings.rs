@@ -17,7 +17,7 @@ pub struct Settings {
     pub limits: Limits,
 }
 
-/// Bounds and deadlines of a receiver. Every one of them ends in an answer, not in a silent close.
+/// Bounds and deadlines of a receiver. Whoever has begun a request and runs into one gets an answer, not a silent close.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Connections served at once; more wait in the kernel's queue.
@@ -30,7 +30,7 @@ pub struct Limits {
     pub form_bytes: usize,
     /// Bytes of all bodies that are read or undecided at once; above it 503 with `Retry-After`.
     pub budget_bytes: usize,
-    /// From the first byte of a request to the end of its head; after it 408.
+    /// From the first byte of a request to the end of its head; after it 408. A new connection has this long to begin.
     pub head: Duration,
     /// From the end of the head to the end of the body; after it 408.
     pub body: Duration,

@@ -19,12 +19,22 @@ const LINGER_BYTES: usize = 256 * 1024 * 1024;
 /// What a connection is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
+    /// Just accepted: nothing has come at all. Such a connection gets the time of a head and not that of a kept one,
+    /// so that strangers cannot sit on all slots by saying nothing.
+    Fresh,
     /// Nothing of a next request has come.
     Waiting,
     /// Some bytes of a request came, its head is not complete.
     Head,
     /// A request is being answered; its own deadlines hold.
     Working,
+}
+
+impl Stage {
+    /// Whether no request is in hand, not even in part.
+    pub(super) fn is_silent(self) -> bool {
+        matches!(self, Self::Fresh | Self::Waiting)
+    }
 }
 
 /// The stage of a connection and since when, shared by socket, service and supervisor without a lock.
@@ -50,8 +60,9 @@ impl Phase {
     pub(super) fn now(&self) -> (Stage, Duration) {
         let packed = self.packed.load(Ordering::Relaxed);
         let stage = match packed & 3 {
-            0 => Stage::Waiting,
-            1 => Stage::Head,
+            0 => Stage::Fresh,
+            1 => Stage::Waiting,
+            2 => Stage::Head,
             _ => Stage::Working,
         };
         (stage, self.began.elapsed().saturating_sub(Duration::from_millis(packed >> 2)))
@@ -62,7 +73,7 @@ impl Phase {
         let (stage, lasted) = self.now();
         let late = match stage {
             Stage::Waiting => lasted > limits.idle,
-            Stage::Head => lasted > limits.head,
+            Stage::Fresh | Stage::Head => lasted > limits.head,
             Stage::Working => false,
         };
         late.then_some(stage)
@@ -117,7 +128,7 @@ impl AsyncRead for Watched {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(cx, buf);
-        if buf.filled().len() > before && self.phase.now().0 == Stage::Waiting {
+        if buf.filled().len() > before && self.phase.now().0.is_silent() {
             self.phase.enter(Stage::Head);
         }
         polled
