@@ -18,6 +18,8 @@ const OPTIONS: &str = "\
 set -g remain-on-exit on
 # What an agent printed overnight should still be there to be read.
 set -g history-limit 50000
+# A server that ends with its last session would be ending just when the next one is started.
+set -g exit-empty off
 ";
 
 /// What is done with a client that has not answered in time.
