@@ -33,6 +33,7 @@ fn k43_a_first_spawn_that_dies_at_once_is_a_failure_with_its_last_screen() {
     let life = runner.spawn(&server.request(1, &["cat", "-u"])).unwrap();
     assert_eq!(life.pane, first.life.pane);
     assert_ne!(life.pane_pid, first.life.pane_pid);
+    assert!(server.screen(&life).contains("boom"), "what it showed before stays readable");
     assert_eq!(server.raw(&["list-panes", "-a"]).1.lines().count(), 4);
 }
 

@@ -61,6 +61,23 @@ fn k39_no_second_server_starts_beside_a_living_one() {
 }
 
 #[test]
+fn k39_a_server_started_under_another_name_is_found_by_the_socket_it_listens_on() {
+    let server = Server::new();
+    // A path names the same socket, and no word of this command line is the socket's name.
+    std::fs::create_dir(server.socket_file().parent().unwrap()).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(server.socket_file().parent().unwrap(), mode).unwrap();
+    let mut command = std::process::Command::new("tmux");
+    command.args(["-f", "/dev/null", "-S"]).arg(server.socket_file()).args(["new-session", "-d", "cat"]);
+    assert!(command.env_remove("TMUX").status().unwrap().success());
+    let pid: u32 = server.raw(&["display", "-p", "#{pid}"]).1.parse().unwrap();
+    std::fs::remove_file(server.socket_file()).unwrap();
+    let answer = server.runner().spawn(&server.request(1, &["cat", "-u"]));
+    signal(pid, Signal::TERM);
+    assert!(is_unreachable(answer));
+}
+
+#[test]
 fn t18_no_server_at_all_is_sure() {
     let server = Server::new();
     let runner = server.runner();
