@@ -20,9 +20,16 @@ struct Stat {
     start_ticks: u64,
 }
 
-/// When the process started, in ticks since boot; `None` when there is no such process, or no `/proc`.
+impl Stat {
+    /// A zombie has ended; only its parent has not asked how. Where nobody ever asks, it stays for good.
+    fn runs(&self) -> bool {
+        !matches!(self.state, 'Z' | 'X')
+    }
+}
+
+/// When the process started, in ticks since boot; `None` when none runs (a zombie does not), or without `/proc`.
 pub fn start_time(pid: u32) -> Option<u64> {
-    stat(pid).map(|stat| stat.start_ticks)
+    stat(pid).filter(Stat::runs).map(|stat| stat.start_ticks)
 }
 
 /// When the process started, in seconds since the epoch, to within a second or two.
@@ -36,7 +43,7 @@ pub fn started_at(pid: u32) -> Option<i64> {
 /// Whether the process that started at `start_ticks` (from [`start_time`]) still runs; a zombie does not.
 pub fn is_alive(pid: u32, start_ticks: u64) -> Liveness {
     match stat(pid) {
-        Some(stat) if stat.start_ticks == start_ticks && !matches!(stat.state, 'Z' | 'X') => Liveness::Live,
+        Some(stat) if stat.start_ticks == start_ticks && stat.runs() => Liveness::Live,
         Some(_) => Liveness::Dead,
         None if has_proc() => Liveness::Dead,
         None => match raw(pid).map(test_kill_process) {
@@ -108,6 +115,14 @@ pub fn group_exists(leader: u32) -> bool {
     raw(leader).is_some_and(|pid| test_kill_process_group(pid) != Err(Errno::SRCH))
 }
 
+/// Makes `parent` look for children that ended, as the kernel does; harmless when there are none.
+pub fn announce_child_end(parent: u32) {
+    if let Some(pid) = raw(parent) {
+        // A parent that is gone has nothing to look for.
+        let _ = kill_process(pid, Signal::CHILD);
+    }
+}
+
 /// Ends one process at once. One that is gone is no error.
 pub fn kill(pid: u32) {
     if let Some(pid) = raw(pid) {
@@ -157,6 +172,8 @@ mod tests {
         let tail = "R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20";
         let stat = parse_stat(&format!("77 (a) b (c) {tail}")).unwrap();
         assert_eq!(stat, Stat { state: 'R', start_ticks: 4242 });
+        assert!(stat.runs());
+        assert!(!parse_stat(&format!("77 (x) Z{}", &tail[1..])).unwrap().runs());
         assert_eq!(parse_stat("77 (x"), None);
     }
 

@@ -94,9 +94,10 @@ impl Harness {
                 &["--resume", "{conversation}"],
                 &["do you want to proceed", "❯ 1[.] yes"],
             ),
-            "codex" => ("codex", &[], &["resume", "{conversation}"], &["allow command", "❯ 1[.] yes"]),
-            "cursor" => ("cursor-agent", &[], &["--resume", "{conversation}"], &["run this command"]),
-            "opencode" => ("opencode", &[], &["--session", "{conversation}"], &["permission required"]),
+            // No pattern for these: one that also stands in ordinary answers would hold the lane for nothing.
+            "codex" => ("codex", &[], &["resume", "{conversation}"], &[]),
+            "cursor" => ("cursor-agent", &[], &["--resume", "{conversation}"], &[]),
+            "opencode" => ("opencode", &[], &["--session", "{conversation}"], &[]),
             _ => return None,
         };
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();

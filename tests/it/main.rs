@@ -4,3 +4,10 @@
 #[path = "../support/payloads.rs"]
 mod payloads;
 mod receiver;
+//! The real adapters and the real program against the real things: tmux on private sockets, git, loopback servers.
+
+// In a test a panic is the report.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+mod tmux;

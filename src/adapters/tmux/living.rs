@@ -30,24 +30,26 @@ impl KnownServer {
 }
 
 impl Tmux {
-    /// The process of a server that lives behind the socket `socket` at `path`, where clients found nobody.
-    pub(super) fn living_server(&self, socket: &str, path: &str) -> Option<u32> {
+    /// What lives behind the socket `socket` at `path`, where clients found nobody; and what helps, for people.
+    pub(super) fn living_server(&self, socket: &str, path: &str) -> Option<String> {
         let known = self.known_servers();
-        let known = known.iter().find(|server| server.socket == socket && server.lives());
-        known.map(|server| server.pid).or_else(|| self.unknown_server(socket, path))
+        let known = known.iter().find(|server| server.socket == socket && server.lives()).map(|server| server.pid);
+        if let Some(pid) = known.or_else(|| self.named_server(socket)) {
+            let helps = format!("`kill -USR1 {pid}` makes it open its socket again");
+            return Some(format!("its server (process {pid}) lives; {helps}"));
+        }
+        processes::listens(path).then(|| "a process still listens on it".to_owned())
     }
 
-    /// A server nobody told us about, found by the socket it listens on and by the words it was started with.
-    fn unknown_server(&self, socket: &str, path: &str) -> Option<u32> {
-        let servers: Vec<(u32, Vec<String>)> = processes::own_command_lines()?
-            .into_iter()
-            .filter(|(pid, _)| processes::short_name(*pid).as_deref() == Some(SERVER))
-            .collect();
-        let named = servers.iter().find(|(pid, words)| {
-            names_socket(words, socket) && processes::started_with(*pid, "TMUX_TMPDIR") == self.tmux_tmpdir()
+    /// A server nobody told us about, by the words it was started with.
+    fn named_server(&self, socket: &str) -> Option<u32> {
+        let lines = processes::own_command_lines()?;
+        let found = lines.iter().find(|(pid, words)| {
+            names_socket(words, socket)
+                && processes::short_name(*pid).as_deref() == Some(SERVER)
+                && processes::started_with(*pid, "TMUX_TMPDIR") == self.tmux_tmpdir()
         });
-        let listening = || processes::listens(path).then(|| servers.first()).flatten();
-        named.or_else(listening).map(|(pid, _)| *pid)
+        found.map(|(pid, _)| *pid)
     }
 
     fn tmux_tmpdir(&self) -> Option<String> {

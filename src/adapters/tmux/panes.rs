@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::Tmux;
 use super::server::{Trouble, args};
+use crate::adapters::processes;
 use crate::domain::ports::{Pane, RunnerError};
 use crate::domain::session::Life;
 
@@ -50,9 +51,15 @@ impl Tmux {
                 if let Some(pane) = panes.first() {
                     self.remember_server(&pane.life);
                 }
+                // tmux 3.3a now and then misses the end of a program; told again, it has the status next time.
+                if let Some(pane) = panes.iter().find(|pane| !pane.key.is_empty() && pane.dead == Some(None)) {
+                    processes::announce_child_end(pane.life.server_pid);
+                }
                 Ok(Listing::Panes(panes))
             }
             Err(Trouble::NoServer(_)) => Ok(Listing::NoServer),
+            // What a server without any session says to this question.
+            Err(Trouble::Refused(error)) if error == "no current target" => Ok(Listing::Panes(Vec::new())),
             Err(trouble) => Err(trouble.unreachable()),
         }
     }

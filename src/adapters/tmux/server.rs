@@ -18,6 +18,8 @@ const OPTIONS: &str = "\
 set -g remain-on-exit on
 # What an agent printed overnight should still be there to be read.
 set -g history-limit 50000
+# A server that ends with its last session would be ending just when the next one is started.
+set -g exit-empty off
 ";
 
 /// What is done with a client that has not answered in time.
@@ -118,10 +120,7 @@ impl Tmux {
         let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         match classify(&error, output.status.code()) {
             Meaning::NoServer(path) => match self.living_server(socket, &path) {
-                Some(pid) => Err(Trouble::NotAsked(format!(
-                    "tmux is unreachable: {error}, while its server (process {pid}) lives; \
-                     `kill -USR1 {pid}` makes it open its socket again"
-                ))),
+                Some(found) => Err(Trouble::NotAsked(format!("tmux is unreachable: {error}, while {found}"))),
                 None => Err(Trouble::NoServer(format!("tmux is down: {error}"))),
             },
             Meaning::NotAsked => Err(Trouble::NotAsked(format!("tmux is unreachable: {error}"))),

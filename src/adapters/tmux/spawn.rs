@@ -106,25 +106,33 @@ impl Tmux {
         let ended_early = !runs() && start.is_some();
         let notice = Instant::now() + TO_NOTICE;
         loop {
+            let late = Instant::now() >= notice;
             match self.state_of(life)? {
-                State::Runs if !ended_early || Instant::now() >= notice => return Ok(()),
+                State::Runs if !ended_early || late => return Ok(()),
+                State::Ended(None) if late => return Err(self.ended_at_once(request, life, "")),
+                State::Ended(Some(how)) => return Err(self.ended_at_once(request, life, &how)),
+                State::Ended(None) => {
+                    processes::announce_child_end(life.server_pid);
+                    std::thread::sleep(LOOK);
+                }
                 State::Runs => std::thread::sleep(LOOK),
-                State::Ended(status) => return Err(self.ended_at_once(request, life, &status)),
             }
         }
     }
 
     fn state_of(&self, life: &Life) -> Result<State, RunnerError> {
-        let format = "#{pane_pid}\t#{pane_dead}\t#{pane_dead_status}";
+        let format = "#{pane_pid}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_dead_signal}";
         let text = self
             .ask(&life.socket, args(&["display-message", "-p", "-t", &life.pane, format]))
             .map_err(Trouble::unreachable)?;
         let fields: Vec<&str> = text.trim_end_matches('\n').split('\t').collect();
-        Ok(match fields[..] {
-            [pid, "1", ""] if pid == life.pane_pid.to_string() => State::Ended("by a signal".into()),
-            [pid, "1", status] if pid == life.pane_pid.to_string() => State::Ended(format!("with status {status}")),
-            [pid, ..] if pid == life.pane_pid.to_string() => State::Runs,
-            _ => State::Ended("and its pane is gone".into()),
+        let [pid, dead, status, signal] = fields[..] else { return Ok(State::Ended(None)) };
+        Ok(match (dead, status, signal) {
+            _ if pid != life.pane_pid.to_string() => State::Ended(Some("and its pane is gone".into())),
+            ("1", "", "") => State::Ended(None),
+            ("1", "", signal) => State::Ended(Some(format!("by signal {signal}"))),
+            ("1", status, _) => State::Ended(Some(format!("with status {status}"))),
+            _ => State::Runs,
         })
     }
 
@@ -134,9 +142,11 @@ impl Tmux {
     }
 }
 
+/// What a pane says of its program. It sees the terminal closed before it hears how the program ended, and tmux 3.3a
+/// now and then does not hear it at all until it is told again.
 enum State {
     Runs,
-    Ended(String),
+    Ended(Option<String>),
 }
 
 fn failed(text: &str) -> RunnerError {

@@ -1,0 +1,9 @@
+//! The tmux adapter against a real tmux (the values are those of tmux 3.3a).
+
+mod address;
+mod ending;
+mod recovery;
+mod spawning;
+mod text;
+mod unreachable;
+mod waiting;
