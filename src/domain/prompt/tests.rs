@@ -102,7 +102,7 @@ fn k29_what_drives_a_terminal_is_visible_in_every_field() {
     let hostile = Message { author: Some(bad.into()), title: bad.into(), link: Some(bad.into()), ..message(kind, bad) };
     let prompt = shown(&[hostile], 0);
     assert!(!prompt.chars().any(|c| c.is_control() && c != '\n'));
-    assert_eq!(prompt.matches("␛[201~").count(), 5);
+    assert_eq!(prompt.matches("␛[201~").count(), 6);
 }
 
 #[test]

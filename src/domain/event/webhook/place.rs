@@ -68,7 +68,7 @@ pub(super) fn host_of(url: &str) -> Option<String> {
         Some(site) if site == DEFAULT_HOST || site.ends_with(".ghe.com") => site,
         _ => authority,
     };
-    RepoRef::new(PROVIDER, host, "o", "r").is_ok().then(|| host.to_owned())
+    (!host.is_empty() && RepoRef::new(PROVIDER, host, "o", "r").is_ok()).then(|| host.to_owned())
 }
 
 #[cfg(test)]
