@@ -3,86 +3,21 @@
 use std::time::Duration;
 
 use crate::domain::portable::date::without_undated;
+use crate::domain::portable::files::{Export, FileError, Held, Replaced, Written};
 use crate::domain::portable::join::join_preferring_ours;
 use crate::domain::portable::{
-    Beaten, Conflict, Record, Refusal, RefusalKind, Stamp, Volatile, join, render, same_meaning,
+    Beaten, Conflict, Joined, Record, RefusalKind, Stamp, Volatile, join, render, same_meaning,
 };
-use crate::domain::time::Time;
 
 use super::find::{Found, find};
-use super::folder::{FileError, FolderLock, PortableFolder};
+use super::folder::{FolderLock, PortableFolder};
 use super::names::Names;
-use super::place::{Placed, Placer, Replaced, Temporary};
+use super::place::{Placed, Placer, Temporary};
 use super::read::{Read, ReadFile, is_young};
 use super::seam::{Seam, Step, Unhindered};
 
 /// How often an export reads again when others write at the same time; then its mark stays.
 const ROUNDS: usize = 5;
-
-/// What to bring up to date.
-#[derive(Debug, Clone, Copy)]
-pub struct Export<'a> {
-    /// What the store holds.
-    pub record: &'a Record,
-    /// The stamp of the file the store last took in. What an undated tombstone in that very file cleared is settled; in
-    /// any other file it is news.
-    pub adopted: Option<&'a Stamp>,
-    /// Now.
-    pub now: Time,
-}
-
-/// An export that is done.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Written {
-    /// The file; absent when there was nothing to say and no file.
-    pub name: Option<String>,
-    /// How the file looks; the store keeps it.
-    pub stamp: Option<Stamp>,
-    /// What the file says now: the store's record with whatever the file knew. The store adopts it when it differs.
-    pub record: Record,
-    /// Whether a file was written or removed.
-    pub changed: bool,
-    /// Commands that an ending beat on the way.
-    pub beaten: Vec<Beaten>,
-    /// How the last write took its place.
-    pub replaced: Option<Replaced>,
-}
-
-/// Why a file is not up to date; its mark stays.
-#[derive(Debug, thiserror::Error)]
-pub enum Held {
-    /// It is no record. Kept as it is.
-    #[error("{name}: {refusal}")]
-    Refused {
-        /// The file.
-        name: String,
-        /// What is wrong.
-        refusal: Refusal,
-    },
-    /// It is being written, as it seems.
-    #[error("{name}: changed a moment ago; tried again in two seconds")]
-    Later {
-        /// The file.
-        name: String,
-    },
-    /// Keys of other versions differ, and nobody knows which is right.
-    #[error("{name}: {conflict}")]
-    Conflict {
-        /// The file.
-        name: String,
-        /// Which.
-        conflict: Box<Conflict>,
-    },
-    /// Others wrote it again and again.
-    #[error("{name}: others keep writing it")]
-    Busy {
-        /// The file.
-        name: String,
-    },
-    /// The system refused.
-    #[error(transparent)]
-    Io(#[from] FileError),
-}
 
 /// The one writer of a folder, for any number of items.
 pub struct Batch<'a> {
@@ -385,7 +320,7 @@ impl<'r> Work<'r> {
     }
 
     /// Goes on with what was joined, in the store's own spelling.
-    fn keep(&mut self, name: &str, joined: Result<crate::domain::portable::Joined, Conflict>) -> Result<(), Held> {
+    fn keep(&mut self, name: &str, joined: Result<Joined, Conflict>) -> Result<(), Held> {
         match joined {
             Ok(joined) => {
                 self.want = Record { reference: self.request.record.reference.clone(), ..joined.record };

@@ -1,10 +1,11 @@
 //! Which file is an item's: the one whose `ref` says so, whatever its name.
 
+use crate::domain::portable::files::FileError;
 use crate::domain::portable::{Refusal, RefusalKind};
 use crate::domain::reference::WorkItemRef;
 use crate::domain::time::Time;
 
-use super::folder::{FileError, PortableFolder};
+use super::folder::PortableFolder;
 use super::names::Names;
 use super::read::{Read, ReadFile};
 

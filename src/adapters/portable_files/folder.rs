@@ -12,21 +12,10 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::io::Errno;
 
 use crate::domain::portable::FolderId;
+use crate::domain::portable::files::FileError;
 
 /// How long to wait before the lock is tried again.
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
-
-/// What failed, on which path.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {doing}: {source}", path.display())]
-pub struct FileError {
-    /// The file or folder.
-    pub path: PathBuf,
-    /// What was being done.
-    pub doing: &'static str,
-    /// What the system said.
-    pub source: io::Error,
-}
 
 /// An open portable folder. Moving or replacing the folder does not change which one this is.
 #[derive(Debug)]

@@ -9,15 +9,16 @@ mod find;
 mod folder;
 mod names;
 mod place;
+mod port;
 mod read;
 mod seam;
 
 #[cfg(test)]
 mod tests;
 
-pub use batch::{Batch, Export, Held, Written, would_change};
+pub use batch::{Batch, would_change};
 pub use find::{Found, find};
-pub use folder::{FileError, PortableFolder};
+pub use folder::PortableFolder;
 pub use names::Names;
-pub use place::Replaced;
-pub use read::{Look, Read, ReadFile};
+pub use port::PortableDir;
+pub use read::{Read, ReadFile};

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use rustix::fs::Dir;
 
-use super::folder::{FileError, PortableFolder};
+use crate::domain::portable::files::FileError;
+
+use super::folder::PortableFolder;
 
 /// The earlier system's derived list: not a record, never touched.
 const INDEX: &str = "index.json";

@@ -10,22 +10,12 @@ use rustix::fs::{Gid, Mode, Uid};
 use rustix::io::Errno;
 
 use crate::domain::portable::Stamp;
+use crate::domain::portable::files::{FileError, Replaced};
 use crate::domain::time::Time;
 
-use super::folder::{FileError, PortableFolder};
+use super::folder::PortableFolder;
 use super::read::{Access, Read, ReadFile, digest, stamp};
 use super::seam::{Call, Seam, Step};
-
-/// How a record took another's place; the less the file system can do, the wider the window for a colleague's write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replaced {
-    /// Exchanged, or made where nothing was: nothing can be lost.
-    Exchanged,
-    /// Renamed over, the old one kept under a second name: a file renamed into place at that very moment is lost.
-    Linked,
-    /// Renamed over after a last look: what is written between the two is lost.
-    Renamed,
-}
 
 /// The mode of a file nobody had yet.
 const NEW: u32 = 0o600;

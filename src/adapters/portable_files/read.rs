@@ -8,12 +8,13 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
+use crate::domain::portable::files::{FileError, Look, News};
 use crate::domain::portable::stamp::YOUNG_MILLIS;
 use crate::domain::portable::{MAX_BYTES, Record, Refusal, RefusalKind, Stamp, parse};
 use crate::domain::reference::hex;
 use crate::domain::time::Time;
 
-use super::folder::{FileError, PortableFolder, nanos};
+use super::folder::{PortableFolder, nanos};
 
 /// How often a file that changes under the reader is read again.
 const TRIES: usize = 3;
@@ -54,23 +55,6 @@ pub enum Read {
     },
     /// A record.
     File(Box<ReadFile>),
-}
-
-/// What came of comparing a file with the stamp the store keeps of it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Look {
-    /// Known.
-    Unchanged,
-    /// Known, and old enough now to be known without its hash: keep this stamp.
-    Aged(Stamp),
-    /// Nothing there: no fact, nothing follows from it.
-    Missing,
-    /// Being written, as it seems: look again in two seconds.
-    Later,
-    /// No record; it changes nothing that is known.
-    Refused(Refusal),
-    /// Something else than what is known: to be joined.
-    News(Box<ReadFile>),
 }
 
 /// The bytes of a regular file with the look of it, before they are read as a record.
@@ -115,7 +99,7 @@ impl PortableFolder {
                 Some(known) if known.looks_like(&file.stamp) && known.hash == Some(digest(&file.bytes)) => {
                     if file.stamp.hash.is_some() { Look::Unchanged } else { Look::Aged(file.stamp) }
                 }
-                _ => Look::News(file),
+                _ => Look::News(Box::new(file.into_news())),
             },
         })
     }
@@ -164,6 +148,10 @@ const fn refused(kind: RefusalKind, young: bool) -> Read {
 }
 
 impl ReadFile {
+    pub(super) fn into_news(self) -> News {
+        News { name: self.name, record: self.record, stamp: self.stamp }
+    }
+
     /// Whether this is the very file, in the very state, that `known` was taken of, under whatever name by now.
     pub(super) fn is_known(&self, known: &Stamp) -> bool {
         known.is_renamed(&self.stamp) && known.hash.as_ref().is_none_or(|hash| *hash == digest(&self.bytes))

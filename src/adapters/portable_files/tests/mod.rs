@@ -14,8 +14,10 @@ use tempfile::TempDir;
 
 use super::seam::{Call, Seam, Step};
 use super::*;
+use crate::domain::portable::files::{Export, Held, Located, Look, Replaced, Written};
 use crate::domain::portable::samples::{EXAMPLE, item};
 use crate::domain::portable::{Record, parse};
+use crate::domain::ports::PortableFiles as _;
 use crate::domain::reference::WorkItemRef;
 use crate::domain::time::Time;
 
@@ -195,6 +197,40 @@ fn k57_f11_a_folder_that_is_a_link_is_refused() {
     assert!(PortableFolder::create(&link).is_err());
     fs::write(place.root.path().join("file"), "").unwrap();
     assert!(PortableFolder::open(&place.root.path().join("file")).is_err());
+}
+
+#[test]
+fn the_port_needs_no_folder_until_there_is_something_to_write() {
+    let place = Place::new();
+    let port = PortableDir::new(place.root.path().join("later"));
+    let record = example();
+    assert!(port.folder().unwrap().is_none() && port.names().unwrap().is_empty());
+    assert_eq!(port.look(NAME, None, now()).unwrap(), Look::Missing);
+    assert_eq!(port.locate(&item(), now()).unwrap(), Located::Missing);
+    let check = || {
+        let mut told = Vec::new();
+        port.check(&[request(&record)], &mut |_, outcome| told.push(outcome.unwrap())).unwrap();
+        told
+    };
+    assert_eq!(check(), [true]);
+    let mut written = Vec::new();
+    let id = port.export(&[request(&record)], &mut |index, outcome| written.push((index, outcome.unwrap()))).unwrap();
+    assert_eq!((port.folder().unwrap(), check()), (Some(id), vec![false]));
+    assert_eq!((written[0].0, written[0].1.changed), (0, true));
+    let Located::Files(files) = port.locate(&item(), now()).unwrap() else { panic!() };
+    assert_eq!((files.len(), &files[0].record), (1, &record));
+    assert_eq!(port.look(NAME, written[0].1.stamp.as_ref(), now()).unwrap(), Look::Unchanged);
+}
+
+#[test]
+fn leftovers_are_told_by_item() {
+    let place = Place::new();
+    let port = PortableDir::new(place.folder.path());
+    for name in ["github-octo-repo-15.json.1-2.tmp", "github-octo-repo-15.json.1-3.tmp", "tmpx.tmp"] {
+        place.put(name, EXAMPLE);
+    }
+    place.put("github-octo-repo-16.json.1-2.tmp", "{");
+    assert_eq!(port.leftovers(now()).unwrap(), [item()]);
 }
 
 #[test]
