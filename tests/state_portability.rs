@@ -1,6 +1,6 @@
 //! Code, documentation and `.gitignore` say the same about what travels (S3, S4), and the matcher that S5 relies on
 //! agrees with git. S1, S2 and S5 stand beside the layout itself.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use std::collections::BTreeSet;
 use std::fs;

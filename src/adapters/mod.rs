@@ -5,3 +5,4 @@ pub mod event_log;
 pub mod processes;
 pub mod system;
 pub mod tmux;
+pub mod portable_files;

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use super::ids::BatchId;
+use super::portable::files::{Export, FileError, Held, Located, Look, Written};
+use super::portable::{FolderId, Stamp};
 use super::reference::WorkItemRef;
 use super::session::{Life, PaneKey};
 use super::time::Time;
@@ -182,4 +184,29 @@ pub struct LogError {
     pub path: PathBuf,
     /// Why it failed.
     pub source: std::io::Error,
+}
+
+/// The folder of portable records. A folder that is not there has no files; only an export makes it.
+pub trait PortableFiles: Send + Sync {
+    /// Which folder this is now; stamps are kept per folder. `None` when there is none.
+    fn folder(&self) -> Result<Option<FolderId>, FileError>;
+    /// The file names of all records.
+    fn names(&self) -> Result<Vec<String>, FileError>;
+    /// The items whose export was cut off by a crash: exporting each of them joins and removes what is left.
+    fn leftovers(&self, now: Time) -> Result<Vec<WorkItemRef>, FileError>;
+    /// Compares a file with the stamp the store keeps, and reads it only when that cannot tell.
+    fn look(&self, name: &str, known: Option<&Stamp>, now: Time) -> Result<Look, FileError>;
+    /// Finds an item's files by the reference inside them.
+    fn locate(&self, item: &WorkItemRef, now: Time) -> Result<Located, FileError>;
+    /// Brings files up to date as the folder's one writer, and tells of each as it is done.
+    ///
+    /// # Errors
+    /// Nothing was done: the folder cannot be made or read, or another writer keeps it locked.
+    fn export(
+        &self,
+        items: &[Export<'_>],
+        done: &mut dyn FnMut(usize, Result<Written, Held>),
+    ) -> Result<FolderId, FileError>;
+    /// Tells of each item whether an export would change its file; writes nothing and takes no lock.
+    fn check(&self, items: &[Export<'_>], told: &mut dyn FnMut(usize, Result<bool, Held>)) -> Result<(), FileError>;
 }

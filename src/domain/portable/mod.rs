@@ -6,6 +6,7 @@
 pub mod bridge;
 pub mod compare;
 pub mod date;
+pub mod files;
 pub mod join;
 mod keys;
 mod ledger;

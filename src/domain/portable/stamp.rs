@@ -39,14 +39,10 @@ impl Stamp {
         key(self) == key(other)
     }
 
-    /// Whether both are known to be of the same content: they look alike, and a hash that one of them needs agrees.
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.looks_like(other)
-            && match (&self.hash, &other.hash) {
-                (Some(a), Some(b)) => a == b,
-                // The younger look could not tell; only a look with a hash can.
-                (Some(_), None) => false,
-                (None, _) => true,
-            }
+    /// Whether both were taken of the same file with the same content, under whatever name: a rename changes
+    /// `changed_ns` alone.
+    pub fn is_renamed(&self, other: &Self) -> bool {
+        let key = |s: &Self| (s.device, s.inode, s.size, s.modified_ns);
+        key(self) == key(other)
     }
 }

@@ -1,0 +1,105 @@
+//! The port: the folder opened anew for every call, since git may replace it between two.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::domain::portable::files::{Export, FileError, Held, Located, Look, Written};
+use crate::domain::portable::{FolderId, Stamp};
+use crate::domain::ports::PortableFiles;
+use crate::domain::reference::WorkItemRef;
+use crate::domain::time::Time;
+
+use super::batch::would_change;
+use super::find::{Found, find};
+use super::folder::PortableFolder;
+use super::names::Names;
+use super::read::{Read, ReadFile};
+
+/// How long to wait for another writer of the folder.
+const LOCK_LIMIT: Duration = Duration::from_secs(5);
+
+/// The portable folder at a path.
+#[derive(Debug, Clone)]
+pub struct PortableDir {
+    path: PathBuf,
+}
+
+impl PortableDir {
+    /// The folder at `path`, whether it exists or not.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    fn open(&self) -> Result<Option<PortableFolder>, FileError> {
+        PortableFolder::open(&self.path)
+    }
+}
+
+impl PortableFiles for PortableDir {
+    fn folder(&self) -> Result<Option<FolderId>, FileError> {
+        Ok(self.open()?.map(|folder| folder.id()))
+    }
+
+    fn names(&self) -> Result<Vec<String>, FileError> {
+        let Some(folder) = self.open()? else { return Ok(Vec::new()) };
+        Ok(folder.names()?.records().map(str::to_owned).collect())
+    }
+
+    fn leftovers(&self, now: Time) -> Result<Vec<WorkItemRef>, FileError> {
+        let Some(folder) = self.open()? else { return Ok(Vec::new()) };
+        let mut items: Vec<WorkItemRef> = Vec::new();
+        for name in folder.names()?.temporaries() {
+            if let Read::File(file) = folder.read(name, now)?
+                && !items.iter().any(|item| item.key() == file.record.reference.key())
+            {
+                items.push(file.record.reference);
+            }
+        }
+        Ok(items)
+    }
+
+    fn look(&self, name: &str, known: Option<&Stamp>, now: Time) -> Result<Look, FileError> {
+        match self.open()? {
+            Some(folder) => folder.look(name, known, now),
+            None => Ok(Look::Missing),
+        }
+    }
+
+    fn locate(&self, item: &WorkItemRef, now: Time) -> Result<Located, FileError> {
+        let Some(folder) = self.open()? else { return Ok(Located::Missing) };
+        Ok(match find(&folder, &folder.names()?, item, now)? {
+            Found::Files(first, others) => {
+                Located::Files(std::iter::once(*first).chain(others).map(ReadFile::into_news).collect())
+            }
+            Found::Free(_) => Located::Missing,
+            Found::Refused { name, later: true, .. } => Located::Later { name },
+            Found::Refused { name, refusal, .. } => Located::Refused { name, refusal },
+        })
+    }
+
+    fn export(
+        &self,
+        items: &[Export<'_>],
+        done: &mut dyn FnMut(usize, Result<Written, Held>),
+    ) -> Result<FolderId, FileError> {
+        let folder = PortableFolder::create(&self.path)?;
+        let mut batch = folder.batch(LOCK_LIMIT)?;
+        items.iter().enumerate().for_each(|(index, item)| done(index, batch.export(*item)));
+        Ok(folder.id())
+    }
+
+    fn check(&self, items: &[Export<'_>], told: &mut dyn FnMut(usize, Result<bool, Held>)) -> Result<(), FileError> {
+        let folder = self.open()?;
+        let names = folder.as_ref().map_or_else(|| Ok(Names::default()), PortableFolder::names)?;
+        for (index, item) in items.iter().enumerate() {
+            told(
+                index,
+                match &folder {
+                    Some(folder) => would_change(folder, &names, *item),
+                    None => Ok(!item.record.is_husk()),
+                },
+            );
+        }
+        Ok(())
+    }
+}
