@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 
 use super::error::StoreError;
 use super::keys::{self, Span};
-use super::raw::Raw;
 use super::rows::{
     self, AtRow, ClaimRow, DeadLetterRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, SessionRow, SettledRow,
     StampRow, UndecidableRow,
@@ -231,7 +230,8 @@ impl<V: View> Check<'_, V> {
             match check.view.item(&item)? {
                 None => check.say(TableId::Marks, format!("{item} is no item")),
                 Some(known) if mark.version > known.version => {
-                    check.say(TableId::Marks, format!("{item} asks for version {}, is {}", mark.version, known.version));
+                    check
+                        .say(TableId::Marks, format!("{item} asks for version {}, is {}", mark.version, known.version));
                 }
                 Some(_) => {}
             }

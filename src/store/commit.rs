@@ -218,16 +218,17 @@ fn commit(engine: &Engine, transaction: WriteTransaction, results: Vec<Result<()
         Ok(Err(CommitError::TransactionPoisoned)) => {
             Attempt::Poisoned(StoreError::Bug("an operation failed part way and the failure was passed over".into()))
         }
-        Ok(Err(CommitError::Storage(error))) => Attempt::Failed(as_io(engine, StoreError::storage(&engine.path, error))),
+        Ok(Err(CommitError::Storage(error))) => {
+            Attempt::Failed(as_io(engine, StoreError::storage(&engine.path, error)))
+        }
         Ok(Err(error)) => Attempt::Failed(as_io(engine, StoreError::Bug(error.to_string()))),
         Err(panicked) => Attempt::Failed(as_io(engine, panicked)),
     }
 }
 
 fn undo(engine: &Engine, transaction: WriteTransaction) -> Result<(), StoreError> {
-    let undone = guarded(&engine.path, || transaction.abort()).and_then(|undone| {
-        undone.map_err(|error| StoreError::storage(&engine.path, error))
-    });
+    let undone = guarded(&engine.path, || transaction.abort())
+        .and_then(|undone| undone.map_err(|error| StoreError::storage(&engine.path, error)));
     undone.map_err(|error| as_io(engine, error))
 }
 

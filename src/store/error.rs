@@ -134,9 +134,7 @@ impl StoreError {
             Self::Overloaded => Self::Overloaded,
             Self::Closed => Self::Closed,
             Self::Bug(text) => Self::Bug(text.clone()),
-            Self::BadRow { table, key, reason } => {
-                Self::BadRow { table, key: key.clone(), reason: reason.clone() }
-            }
+            Self::BadRow { table, key, reason } => Self::BadRow { table, key: key.clone(), reason: reason.clone() },
         }
     }
 }

@@ -153,10 +153,7 @@ fn check_kind(path: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Damaged(format!("{} is empty", path.display())));
     }
     let mut start = Vec::new();
-    file.by_ref()
-        .take(MAGIC.len() as u64)
-        .read_to_end(&mut start)
-        .map_err(|error| StoreError::io(path, error))?;
+    file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut start).map_err(|error| StoreError::io(path, error))?;
     if start == MAGIC { Ok(()) } else { foreign("is no redb file (magic number mismatch)") }
 }
 

@@ -16,14 +16,8 @@ use crate::domain::time::Time;
 /// Where the sweep stands, by name among the texts.
 const CURSOR: &str = "store.sweep";
 /// What the sweep walks, in this order, over and over.
-const SWEPT: [TableId; 6] = [
-    TableId::Identities,
-    TableId::Deliveries,
-    TableId::Posted,
-    TableId::Settled,
-    TableId::Heads,
-    TableId::Items,
-];
+const SWEPT: [TableId; 6] =
+    [TableId::Identities, TableId::Deliveries, TableId::Posted, TableId::Settled, TableId::Heads, TableId::Items];
 
 /// The next row to look at: table and key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +34,8 @@ impl WriteTx<'_> {
         if self.watermark()?.is_none_or(|watermark| watermark < before) {
             self.put_meta(WATERMARK, &before.as_millis().to_string())?;
         }
-        let mut cursor: Cursor = self.meta(CURSOR)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let mut cursor: Cursor =
+            self.meta(CURSOR)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         let (mut left, mut removed, mut tables) = (budget, 0, 0);
         while left > 0 && tables <= SWEPT.len() {
             let table = SWEPT[cursor.table % SWEPT.len()];

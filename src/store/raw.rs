@@ -20,12 +20,7 @@ pub trait Raw {
     fn get<R>(&self, table: TableId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, StoreError>;
 
     /// Calls `visit` with every key and value of `span`, in order, until it breaks.
-    fn scan(
-        &self,
-        table: TableId,
-        span: &Span,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow,
-    ) -> Result<(), StoreError>;
+    fn scan(&self, table: TableId, span: &Span, visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow) -> Result<(), StoreError>;
 
     /// The last key of a table.
     fn last_key(&self, table: TableId) -> Result<Option<Vec<u8>>, StoreError>;
@@ -82,12 +77,7 @@ impl Raw for ReadTx<'_> {
         self.table(table)?.map_or(Ok(None), |table| get_in(self.path, table, key, read))
     }
 
-    fn scan(
-        &self,
-        table: TableId,
-        span: &Span,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow,
-    ) -> Result<(), StoreError> {
+    fn scan(&self, table: TableId, span: &Span, visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow) -> Result<(), StoreError> {
         self.table(table)?.map_or(Ok(()), |table| scan_in(self.path, table, span, visit))
     }
 
@@ -107,14 +97,7 @@ impl Raw for ReadTx<'_> {
 impl<'t> WriteTx<'t> {
     pub(super) fn new(path: &'t Path, transaction: &'t WriteTransaction) -> Self {
         let tables = std::array::from_fn(|_| OnceCell::new());
-        Self {
-            path,
-            transaction,
-            tables,
-            writes: 0,
-            storage_failed: Cell::new(false),
-            skipped: RefCell::default(),
-        }
+        Self { path, transaction, tables, writes: 0, storage_failed: Cell::new(false), skipped: RefCell::default() }
     }
 
     /// How many rows were put or removed so far.
@@ -173,12 +156,7 @@ impl Raw for WriteTx<'_> {
         self.watch(get_in(self.path, table, key, read))
     }
 
-    fn scan(
-        &self,
-        table: TableId,
-        span: &Span,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow,
-    ) -> Result<(), StoreError> {
+    fn scan(&self, table: TableId, span: &Span, visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow) -> Result<(), StoreError> {
         let table = self.open(table)?;
         self.watch(scan_in(self.path, table, span, visit))
     }

@@ -126,8 +126,7 @@ enum Change {
 impl CrashBackend {
     /// Storage that holds `bytes`, all of them synced.
     pub fn new(bytes: Vec<u8>) -> Self {
-        let state =
-            CrashState { synced: bytes.clone(), now: bytes, pending: Vec::new(), changes: 0, halt_at: None };
+        let state = CrashState { synced: bytes.clone(), now: bytes, pending: Vec::new(), changes: 0, halt_at: None };
         Self { state: Arc::new(Mutex::new(state)) }
     }
 

@@ -41,7 +41,6 @@ pub(in crate::store) struct DeadLetterRow {
     at: Time,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // the shape serde asks for
 fn is_zero(value: &u32) -> bool {
     *value == 0
 }
@@ -105,11 +104,6 @@ impl From<&DeadLetter> for DeadLetterRow {
 
 impl From<DeadLetterRow> for DeadLetter {
     fn from(row: DeadLetterRow) -> Self {
-        Self {
-            effect: row.effect.into_effect(row.lane, row.place),
-            reason: row.reason,
-            detail: row.detail,
-            at: row.at,
-        }
+        Self { effect: row.effect.into_effect(row.lane, row.place), reason: row.reason, detail: row.detail, at: row.at }
     }
 }
