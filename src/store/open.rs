@@ -140,7 +140,7 @@ fn inspect_overlay(path: &Path) -> Result<Label, StoreError> {
 /// Whether the file can be a store at all, by its first bytes.
 fn check_kind(path: &Path) -> Result<(), StoreError> {
     let foreign = |what: &str| Err(StoreError::Foreign(format!("{} {what}", path.display())));
-    let mut file = match File::open(path) {
+    let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(StoreError::Missing),
         Err(error) => return Err(StoreError::io(path, error)),
@@ -153,8 +153,37 @@ fn check_kind(path: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Damaged(format!("{} is empty", path.display())));
     }
     let mut start = Vec::new();
-    file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut start).map_err(|error| StoreError::io(path, error))?;
-    if start == MAGIC { Ok(()) } else { foreign("is no redb file (magic number mismatch)") }
+    (&file).take(HEADER_BYTES).read_to_end(&mut start).map_err(|error| StoreError::io(path, error))?;
+    if !start.starts_with(MAGIC) {
+        return foreign("is no redb file (magic number mismatch)");
+    }
+    // Asked before and after the header was read: meanwhile an owner may have come or gone.
+    let later = file.metadata().map_err(|error| StoreError::io(path, error))?;
+    let len = kind.len().max(later.len());
+    match closed_len(&start) {
+        Some(closed) if len < closed => {
+            Err(StoreError::Damaged(format!("{} is cut short: {len} of {closed} bytes", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How much of the file the header takes that says how long the file is (redb's file format, version 3).
+const HEADER_BYTES: u64 = 32;
+
+/// The length that a cleanly closed file says it has. A reader of redb's does not look at it and would meet the end of a
+/// file that was cut short only when it comes to a page behind it. `None` while somebody writes, or after a kill.
+fn closed_len(header: &[u8]) -> Option<u64> {
+    const NOT_CLOSED: u8 = 2;
+    if header.get(MAGIC.len())? & NOT_CLOSED != 0 {
+        return None;
+    }
+    let number = |at: usize| Some(u64::from(u32::from_le_bytes(header.get(at..at + 4)?.try_into().ok()?)));
+    let (page, region_header, region_pages) = (number(12)?, number(16)?, number(20)?);
+    let (full_regions, last_region_pages) = (number(24)?, number(28)?);
+    let last_region = if last_region_pages > 0 { region_header + last_region_pages } else { 0 };
+    let pages = full_regions.checked_mul(region_header + region_pages)?.checked_add(last_region + 1)?;
+    pages.checked_mul(page)
 }
 
 /// Reads the two keys that never move.
@@ -167,8 +196,9 @@ pub(super) fn label(path: &Path, database: &impl ReadableDatabase) -> Result<Lab
         Err(error) => return Err(StoreError::table(path, error)),
     };
     let text = |key: &'static [u8]| {
-        let found = guarded(path, || table.get(key))?.map_err(|error| StoreError::storage(path, error))?;
-        Ok(found.map(|value| String::from_utf8_lossy(value.value()).into_owned()))
+        let read =
+            || table.get(key).map(|found| found.map(|value| String::from_utf8_lossy(value.value()).into_owned()));
+        guarded(path, read)?.map_err(|error| StoreError::storage(path, error))
     };
     let schema = text(SCHEMA_KEY)?.and_then(|text| text.parse().ok());
     match (schema, text(ID_KEY)?) {
