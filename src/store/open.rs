@@ -9,9 +9,9 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use redb::TableError;
 use redb::backends::FileBackend;
 use redb::{Builder, ConcurrencyMode, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase, StorageBackend};
-use redb::{TableError, TableHandle};
 
 use super::error::StoreError;
 use super::migrate::{self, Step};
@@ -104,8 +104,12 @@ pub(super) fn open_backend(backend: impl StorageBackend, ids: &dyn Ids) -> Resul
     if empty || is_blank(path, &database)? {
         migrate::initialise(path, &database, &ids.uuid(), migrate::version(migrate::STEPS))?;
     }
-    let label = label(path, &database)?;
-    Ok((database, label.id))
+    let (label, supported) = (label(path, &database)?, migrate::version(migrate::STEPS));
+    match label.schema {
+        found if found > supported => Err(StoreError::Newer { found, supported }),
+        found if found < supported => Err(StoreError::Older { found, supported }),
+        _ => Ok((database, label.id)),
+    }
 }
 
 /// The path of a store that has none.
@@ -210,8 +214,8 @@ pub(super) fn label(path: &Path, database: &impl ReadableDatabase) -> Result<Lab
 /// Whether a database holds no table at all.
 fn is_blank(path: &Path, database: &Database) -> Result<bool, StoreError> {
     let transaction = guarded(path, || database.begin_read())?.map_err(|e| StoreError::transaction(path, e))?;
-    let tables = guarded(path, || transaction.list_tables().map(|tables| tables.map(|t| t.name().to_owned()).count()))?;
-    Ok(tables.map_err(|error| StoreError::storage(path, error))? == 0)
+    let blank = || transaction.list_tables().map(|mut tables| tables.next().is_none());
+    guarded(path, blank)?.map_err(|error| StoreError::storage(path, error))
 }
 
 /// Makes a new store beside `path`, whole, and only then gives it its name: a file under that name is never half made,

@@ -123,3 +123,15 @@ fn the_format_is_pinned() {
         .unwrap();
     insta::assert_snapshot!(small);
 }
+
+#[test]
+fn the_page_of_the_first_version_names_every_table_and_shows_a_real_row() {
+    let page = include_str!("../../../migrations/store/0001-first.md");
+    for table in TableId::ALL {
+        assert!(page.contains(&format!("\n| `{}` |", table.name())), "{}", table.name());
+    }
+    let (_, example) = page.split_once("```json\n").unwrap();
+    let (example, _) = example.split_once("\n```").unwrap();
+    let row: ItemRow = serde_json::from_str(example).unwrap();
+    assert_eq!(String::from_utf8(encode(TableId::Items, &row).unwrap()).unwrap(), example);
+}
