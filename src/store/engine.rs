@@ -64,9 +64,12 @@ impl Engine {
 
     /// Begins a write transaction; the caller sees to it that there is one at a time.
     pub fn begin_write(&self) -> Result<(WriteTransaction, u64), StoreError> {
-        self.begin(|database| {
+        let mut begun = self.begin(|database| {
             guarded(&self.path, || database.begin_write())?.map_err(|e| StoreError::transaction(&self.path, e))
-        })
+        })?;
+        // A shared file always commits in two phases; storage of a test does as the file does.
+        begun.0.set_two_phase_commit(true);
+        Ok(begun)
     }
 
     fn begin<T>(&self, begin: impl FnOnce(&Database) -> Result<T, StoreError>) -> Result<(T, u64), StoreError> {

@@ -85,6 +85,10 @@ impl StoreError {
         match error {
             redb::StorageError::Corrupted(text) => Self::Damaged(format!("{}: {text}", path.display())),
             redb::StorageError::ValueTooLarge(size) => Self::Bug(format!("a value of {size} bytes")),
+            // A reader meets the end of a file that was cut short only when it comes to a page behind it.
+            redb::StorageError::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
+                Self::Damaged(format!("{}: the file is cut short", path.display()))
+            }
             redb::StorageError::Io(source) => Self::io(path, source),
             other => Self::io(path, io::Error::other(other.to_string())),
         }

@@ -11,6 +11,7 @@ use super::raw::guarded;
 use super::tables::{ID_KEY, SCHEMA_KEY, TableId};
 
 /// One step: from the version before it to the next, in one transaction together with the version's change.
+#[derive(Clone, Copy)]
 pub(super) struct Step {
     /// Its file in `migrations/store/`, for messages.
     pub name: &'static str,

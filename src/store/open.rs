@@ -9,9 +9,9 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use redb::TableError;
 use redb::backends::FileBackend;
 use redb::{Builder, ConcurrencyMode, Database, DatabaseError, ReadOnlyDatabase, ReadableDatabase, StorageBackend};
-use redb::{TableError, TableHandle};
 
 use super::error::StoreError;
 use super::migrate::{self, Step};
@@ -104,8 +104,12 @@ pub(super) fn open_backend(backend: impl StorageBackend, ids: &dyn Ids) -> Resul
     if empty || is_blank(path, &database)? {
         migrate::initialise(path, &database, &ids.uuid(), migrate::version(migrate::STEPS))?;
     }
-    let label = label(path, &database)?;
-    Ok((database, label.id))
+    let (label, supported) = (label(path, &database)?, migrate::version(migrate::STEPS));
+    match label.schema {
+        found if found > supported => Err(StoreError::Newer { found, supported }),
+        found if found < supported => Err(StoreError::Older { found, supported }),
+        _ => Ok((database, label.id)),
+    }
 }
 
 /// The path of a store that has none.
@@ -140,7 +144,7 @@ fn inspect_overlay(path: &Path) -> Result<Label, StoreError> {
 /// Whether the file can be a store at all, by its first bytes.
 fn check_kind(path: &Path) -> Result<(), StoreError> {
     let foreign = |what: &str| Err(StoreError::Foreign(format!("{} {what}", path.display())));
-    let mut file = match File::open(path) {
+    let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(StoreError::Missing),
         Err(error) => return Err(StoreError::io(path, error)),
@@ -153,8 +157,37 @@ fn check_kind(path: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Damaged(format!("{} is empty", path.display())));
     }
     let mut start = Vec::new();
-    file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut start).map_err(|error| StoreError::io(path, error))?;
-    if start == MAGIC { Ok(()) } else { foreign("is no redb file (magic number mismatch)") }
+    (&file).take(HEADER_BYTES).read_to_end(&mut start).map_err(|error| StoreError::io(path, error))?;
+    if !start.starts_with(MAGIC) {
+        return foreign("is no redb file (magic number mismatch)");
+    }
+    // Asked before and after the header was read: meanwhile an owner may have come or gone.
+    let later = file.metadata().map_err(|error| StoreError::io(path, error))?;
+    let len = kind.len().max(later.len());
+    match closed_len(&start) {
+        Some(closed) if len < closed => {
+            Err(StoreError::Damaged(format!("{} is cut short: {len} of {closed} bytes", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How much of the file the header takes that says how long the file is (redb's file format, version 3).
+const HEADER_BYTES: u64 = 32;
+
+/// The length that a cleanly closed file says it has. A reader of redb's does not look at it and would meet the end of a
+/// file that was cut short only when it comes to a page behind it. `None` while somebody writes, or after a kill.
+fn closed_len(header: &[u8]) -> Option<u64> {
+    const NOT_CLOSED: u8 = 2;
+    if header.get(MAGIC.len())? & NOT_CLOSED != 0 {
+        return None;
+    }
+    let number = |at: usize| Some(u64::from(u32::from_le_bytes(header.get(at..at + 4)?.try_into().ok()?)));
+    let (page, region_header, region_pages) = (number(12)?, number(16)?, number(20)?);
+    let (full_regions, last_region_pages) = (number(24)?, number(28)?);
+    let last_region = if last_region_pages > 0 { region_header + last_region_pages } else { 0 };
+    let pages = full_regions.checked_mul(region_header + region_pages)?.checked_add(last_region + 1)?;
+    pages.checked_mul(page)
 }
 
 /// Reads the two keys that never move.
@@ -167,8 +200,9 @@ pub(super) fn label(path: &Path, database: &impl ReadableDatabase) -> Result<Lab
         Err(error) => return Err(StoreError::table(path, error)),
     };
     let text = |key: &'static [u8]| {
-        let found = guarded(path, || table.get(key))?.map_err(|error| StoreError::storage(path, error))?;
-        Ok(found.map(|value| String::from_utf8_lossy(value.value()).into_owned()))
+        let read =
+            || table.get(key).map(|found| found.map(|value| String::from_utf8_lossy(value.value()).into_owned()));
+        guarded(path, read)?.map_err(|error| StoreError::storage(path, error))
     };
     let schema = text(SCHEMA_KEY)?.and_then(|text| text.parse().ok());
     match (schema, text(ID_KEY)?) {
@@ -180,8 +214,8 @@ pub(super) fn label(path: &Path, database: &impl ReadableDatabase) -> Result<Lab
 /// Whether a database holds no table at all.
 fn is_blank(path: &Path, database: &Database) -> Result<bool, StoreError> {
     let transaction = guarded(path, || database.begin_read())?.map_err(|e| StoreError::transaction(path, e))?;
-    let tables = guarded(path, || transaction.list_tables().map(|tables| tables.map(|t| t.name().to_owned()).count()))?;
-    Ok(tables.map_err(|error| StoreError::storage(path, error))? == 0)
+    let blank = || transaction.list_tables().map(|mut tables| tables.next().is_none());
+    guarded(path, blank)?.map_err(|error| StoreError::storage(path, error))
 }
 
 /// Makes a new store beside `path`, whole, and only then gives it its name: a file under that name is never half made,

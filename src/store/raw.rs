@@ -188,7 +188,9 @@ fn get_in<R>(
     read: impl FnOnce(&[u8]) -> R,
 ) -> Result<Option<R>, StoreError> {
     let found = guarded(path, || table.get(key))?.map_err(|error| StoreError::storage(path, error))?;
-    Ok(found.map(|value| read(value.value())))
+    let Some(found) = found else { return Ok(None) };
+    let value = guarded(path, || found.value())?;
+    Ok(Some(read(value)))
 }
 
 fn scan_in(
@@ -203,7 +205,8 @@ fn scan_in(
     let mut rows = rows.map_err(|error| StoreError::storage(path, error))?;
     while let Some(row) = guarded(path, || rows.next())? {
         let (key, value) = row.map_err(|error| StoreError::storage(path, error))?;
-        if visit(key.value(), value.value()).is_break() {
+        let (key, value) = guarded(path, || (key.value(), value.value()))?;
+        if visit(key, value).is_break() {
             break;
         }
     }

@@ -44,7 +44,6 @@ pub(in crate::store) struct DeadLetterRow {
     at: Time,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // the shape serde asks for
 fn is_zero(value: &u32) -> bool {
     *value == 0
 }

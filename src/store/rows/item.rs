@@ -98,7 +98,6 @@ struct EndedRow {
     reason: String,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // the shape serde asks for
 fn is_false(value: &bool) -> bool {
     !value
 }

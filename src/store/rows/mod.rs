@@ -1,7 +1,7 @@
 //! The stored shapes: JSON rows, apart from the domain's types so that either can change alone.
 //!
 //! Every shape belongs to a schema version of the store. A field may be added with a default; anything else is a new
-//! schema version with a migration step. Enums are externally tagged. The pinned rows in the tests of this folder are
+//! schema version with a migration step. Enums are externally tagged. The pinned rows in the store's tests are
 //! the format: a test that fails there means that files in the field would no longer be read.
 
 use serde::de::DeserializeOwned;
@@ -119,6 +119,3 @@ pub(super) struct UndecidableRow {
     pub t: Time,
     pub bytes: u64,
 }
-
-#[cfg(test)]
-mod tests;

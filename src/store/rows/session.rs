@@ -53,7 +53,6 @@ enum SessionStateRow {
     Closed { at: Time, reason: EndReason },
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // the shape serde asks for
 fn is_zero(value: &u32) -> bool {
     *value == 0
 }
