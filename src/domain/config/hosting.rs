@@ -27,8 +27,8 @@ impl Default for HarnessConfig {
             binary: String::new(),
             new: Vec::new(),
             resume: Vec::new(),
-            submit_delay_ms: 200,
-            bracketed_paste: true,
+            submit_delay_ms: 0,
+            bracketed_paste: false,
             dialogs: Vec::new(),
         }
     }
@@ -47,9 +47,11 @@ impl Section for HarnessConfig {
             .rule(Rule::Text(&rules::TEMPLATE)),
         Key::new("submitDelayMs", "wait between paste and submit, milliseconds", |s: &mut Self| &mut s.submit_delay_ms)
             .rule(Rule::Range(0, 10_000)),
-        Key::new("bracketedPaste", "whether it takes several lines as one paste", |s: &mut Self| {
-            &mut s.bracketed_paste
-        }),
+        Key::new(
+            "bracketedPaste",
+            "whether it takes several lines as one paste; without it a text is submitted line by line",
+            |s: &mut Self| &mut s.bracketed_paste,
+        ),
         Key::new("dialogs", "patterns on the screen that mean a dialog waits for a person", |s: &mut Self| {
             &mut s.dialogs
         })
