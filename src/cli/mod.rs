@@ -1,7 +1,7 @@
 //! The command line: clap, rendering, exit codes. One file per command.
 //!
 //! A command is a file with `Args` (what may be written on the line) and `run(&Args, &Context) -> Result<Exit,
-//! Failure>`. It is added by its `mod` line, its variant of [`Verb`] and its line in [`Verb::run`], and it is named in
+//! Failure>`. It is added by its `mod` line, its variant of [`Verb`] and its line in `Verb::run`, and it is named in
 //! `docs/cli/commands.md`. Results leave through `context.out`; errors leave as a [`Failure`], which chooses the exit
 //! code.
 

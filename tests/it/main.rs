@@ -1,1 +1,3 @@
-fn main() {}
+//! The real binary, against real files and sockets on loopback.
+
+mod cli;

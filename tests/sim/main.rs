@@ -1,1 +1,2 @@
+//! Simulation of the whole app with fakes and a manual clock.
 fn main() {}

@@ -5,7 +5,7 @@ use super::schema::{Key, Rule, Section};
 use super::values::words;
 
 /// One entry of `routing.harnesses`: how a harness of the operator's own is started and spoken to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct HarnessConfig {
     /// The program.
     pub binary: String,
@@ -19,19 +19,6 @@ pub struct HarnessConfig {
     pub bracketed_paste: bool,
     /// Patterns on the screen that mean a dialog waits for a person.
     pub dialogs: Vec<String>,
-}
-
-impl Default for HarnessConfig {
-    fn default() -> Self {
-        Self {
-            binary: String::new(),
-            new: Vec::new(),
-            resume: Vec::new(),
-            submit_delay_ms: 0,
-            bracketed_paste: false,
-            dialogs: Vec::new(),
-        }
-    }
 }
 
 impl Section for HarnessConfig {

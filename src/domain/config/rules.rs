@@ -29,7 +29,7 @@ rule!(
 );
 rule!(
     /// A file, or empty for the default. The earlier system took templates as text, which shows by its lines.
-    FILE: "be the path of a file, or empty", one_line
+    FILE: "be a path, or empty", one_line
 );
 rule!(
     /// A host to listen on.
