@@ -1,2 +1,5 @@
 //! The `the-loop` binary: hands the command line to the library and its answer to the shell.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    the_loop::cli::main()
+}

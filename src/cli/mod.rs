@@ -1,1 +1,106 @@
-//! The command line: clap, rendering, exit codes.
+//! The command line: clap, rendering, exit codes. One file per command.
+//!
+//! A command is a file with `Args` (what may be written on the line) and `run(&Args, &Context) -> Result<Exit,
+//! Failure>`. It is added by its `mod` line, its variant of [`Verb`] and its line in `Verb::run`, and it is named in
+//! `docs/cli/commands.md`. Results leave through `context.out`; errors leave as a [`Failure`], which chooses the exit
+//! code.
+
+mod config;
+mod context;
+mod exit;
+mod output;
+mod post;
+mod usage;
+mod webhook;
+pub mod work_item;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, FromArgMatches as _};
+
+pub use context::{Context, Setup};
+pub use exit::{Exit, Failure, Kind};
+pub use output::{Output, columns};
+
+/// Keeps coding agents on their work: GitHub events, delivered exactly once into the agent that owns the item.
+#[derive(Debug, clap::Parser)]
+#[command(name = "the-loop", version, propagate_version = false, max_term_width = 110, arg_required_else_help = false)]
+pub struct Cli {
+    /// What holds for every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// The command.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Options that may stand anywhere on the line.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Everywhere")]
+pub struct Global {
+    /// Read this configuration instead of searching for one
+    #[arg(long, global = true, value_name = "FILE", display_order = 100)]
+    pub config: Option<PathBuf>,
+    /// Print one JSON document, errors too
+    #[arg(long, global = true, display_order = 101)]
+    pub json: bool,
+    /// Print results and errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 102)]
+    pub quiet: bool,
+    /// Say what is being done
+    #[arg(short, long, global = true, display_order = 103)]
+    pub verbose: bool,
+    /// Use no colour; the same as setting `NO_COLOR`
+    #[arg(long, global = true, display_order = 104)]
+    pub no_color: bool,
+}
+
+/// Every command.
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    /// Check the configuration, show its values, print its schema
+    Config(config::Args),
+    /// Try the receiver
+    Webhook(webhook::Args),
+}
+
+impl Verb {
+    fn run(&self, context: &Context) -> Result<Exit, Failure> {
+        match self {
+            Self::Config(args) => config::run(args, context),
+            Self::Webhook(args) => webhook::run(args, context),
+        }
+    }
+}
+
+/// The command line as clap sees it; the documentation is checked against it.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// The program: arguments in, exit code out. A panic is a bug and says so.
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let wants_json = usage::wants(&args, "--json");
+    exit::report_panics();
+    ExitCode::from(exit::guarded(wants_json, || run(args)).code())
+}
+
+/// Parses and runs one command line.
+fn run(args: Vec<OsString>) -> Exit {
+    let plain = usage::wants(&args, "--no-color");
+    let colour = if plain { clap::ColorChoice::Never } else { clap::ColorChoice::Auto };
+    let parsed = command().color(colour).try_get_matches_from(&args);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => return usage::answer(&error, usage::wants(&args, "--json"), plain),
+    };
+    let out = Output::new(&cli.global);
+    let result = Context::new(&cli.global, out.clone()).and_then(|context| cli.verb.run(&context));
+    match result {
+        Ok(exit) => exit,
+        Err(failure) => out.failure(&failure),
+    }
+}

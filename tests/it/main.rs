@@ -8,3 +8,6 @@ mod payloads;
 mod receiver;
 mod support;
 mod tmux;
+//! The real binary, against real files and sockets on loopback.
+
+mod cli;

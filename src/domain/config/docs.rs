@@ -32,15 +32,17 @@ This page is generated from the program's own table of keys (`make docs`).
 /// The page of the documentation.
 pub fn page() -> String {
     let mut out = HEAD.to_owned();
-    let _ = writeln!(out, "| key | type | default | limits | meaning |\n|---|---|---|---|---|");
+    let _ = writeln!(out, "| key | type | default | must | meaning |\n|---|---|---|---|---|");
     for (path, key) in leaves() {
-        let limits = match &key.shape {
-            Shape::Word(words) => super::schema::words_listed(words),
-            _ => key.limits.clone(),
+        let must = match &key.shape {
+            Shape::Word(words) => format!("be {}", super::schema::words_listed(words)),
+            _ => key.must.clone(),
         };
+        let required = if key.required { " *(required)*" } else { "" };
         let restart = if key.restart { " *(restart)*" } else { "" };
-        let cells =
-            [format!("`{path}`"), kind(&key.shape), default(&key.default), limits, format!("{}{restart}", key.about)];
+        let default = if key.required { String::new() } else { default(&key.default) };
+        let meaning = format!("{}{required}{restart}", key.about);
+        let cells = [format!("`{path}`"), kind(&key.shape), default, must, meaning];
         let cells = cells.map(|cell| cell.replace('|', "\\|"));
         let _ = writeln!(out, "| {} |", cells.join(" | "));
     }
@@ -59,6 +61,7 @@ fn kind(shape: &Shape) -> String {
         Shape::Boolean => "boolean".into(),
         Shape::Number => "whole number".into(),
         Shape::Text => "text".into(),
+        Shape::Name(what) => (*what).into(),
         Shape::Word(_) => "word".into(),
         Shape::List(of) => format!("list of {}", plural(of)),
         Shape::Names(of) => format!("names, each with {}", plural(of)),
@@ -70,6 +73,7 @@ fn plural(shape: &Shape) -> String {
     match shape {
         Shape::Section(_) => "keys".into(),
         Shape::List(of) => format!("a list of {}", plural(of)),
+        Shape::Name("repository") => "repositories".into(),
         shape => format!("{}s", kind(shape)),
     }
 }
@@ -152,20 +156,22 @@ fn form(shape: &Shape) -> Json {
     match shape {
         Shape::Boolean => json!({"type": "boolean"}),
         Shape::Number => json!({"type": "integer"}),
-        Shape::Text => json!({"type": "string"}),
+        Shape::Text | Shape::Name(_) => json!({"type": "string"}),
         Shape::Word(words) => json!({"enum": words}),
         Shape::List(of) => json!({"type": "array", "items": form(of)}),
         Shape::Names(of) => json!({"type": "object", "additionalProperties": form(of)}),
         Shape::Section(keys) => {
+            let required: Vec<&str> = keys.iter().filter(|key| key.required).map(|key| key.name).collect();
             let keys = keys.iter().map(|key| (key.name.to_owned(), documented(key)));
-            json!({"type": "object", "additionalProperties": false, "properties": keys.collect::<serde_json::Map<_, _>>()})
+            let keys = keys.collect::<serde_json::Map<_, _>>();
+            json!({"type": "object", "additionalProperties": false, "required": required, "properties": keys})
         }
     }
 }
 
 fn documented(key: &KeyDoc) -> Json {
     let mut schema = form(&key.shape);
-    let limits = if key.limits.is_empty() { String::new() } else { format!(" ({})", key.limits) };
+    let limits = if key.must.is_empty() { String::new() } else { format!("; must {}", key.must) };
     if let Some(schema) = schema.as_object_mut() {
         schema.insert("description".into(), format!("{}{limits}", key.about).into());
         if !matches!(key.shape, Shape::Section(_)) {

@@ -5,7 +5,7 @@ use super::schema::{Key, Rule, Section};
 use super::values::words;
 
 /// One entry of `routing.harnesses`: how a harness of the operator's own is started and spoken to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct HarnessConfig {
     /// The program.
     pub binary: String,
@@ -21,19 +21,6 @@ pub struct HarnessConfig {
     pub dialogs: Vec<String>,
 }
 
-impl Default for HarnessConfig {
-    fn default() -> Self {
-        Self {
-            binary: String::new(),
-            new: Vec::new(),
-            resume: Vec::new(),
-            submit_delay_ms: 200,
-            bracketed_paste: true,
-            dialogs: Vec::new(),
-        }
-    }
-}
-
 impl Section for HarnessConfig {
     const KEYS: &'static [Key<Self>] = &[
         Key::new("binary", "the program", |s: &mut Self| &mut s.binary).rule(Rule::Text(&rules::FILLED)).required(),
@@ -47,9 +34,11 @@ impl Section for HarnessConfig {
             .rule(Rule::Text(&rules::TEMPLATE)),
         Key::new("submitDelayMs", "wait between paste and submit, milliseconds", |s: &mut Self| &mut s.submit_delay_ms)
             .rule(Rule::Range(0, 10_000)),
-        Key::new("bracketedPaste", "whether it takes several lines as one paste", |s: &mut Self| {
-            &mut s.bracketed_paste
-        }),
+        Key::new(
+            "bracketedPaste",
+            "whether it takes several lines as one paste; without it a text is submitted line by line",
+            |s: &mut Self| &mut s.bracketed_paste,
+        ),
         Key::new("dialogs", "patterns on the screen that mean a dialog waits for a person", |s: &mut Self| {
             &mut s.dialogs
         })

@@ -1,6 +1,6 @@
 //! What texts in the configuration must satisfy, each test with the sentence that explains it.
 
-use core::net::IpAddr;
+use std::net::IpAddr;
 
 use crate::domain::reference::RepoRef;
 
@@ -29,7 +29,7 @@ rule!(
 );
 rule!(
     /// A file, or empty for the default. The earlier system took templates as text, which shows by its lines.
-    FILE: "be the path of a file, or empty", one_line
+    FILE: "be a path, or empty", one_line
 );
 rule!(
     /// A host to listen on.
@@ -95,7 +95,7 @@ rule!(
 rule!(
     /// A pattern that tmux looks for on the screen, inside a format: what ends the format or runs a command is refused.
     DIALOG: "not be empty, stand on one line, and hold none of `}` `,` `'` `#`", |text| {
-        !text.is_empty() && one_line(text) && !text.contains(['}', ',', '\'', '#'])
+        !text.trim().is_empty() && one_line(text) && !text.contains(['}', ',', '\'', '#'])
     }
 );
 rule!(
@@ -157,7 +157,7 @@ fn is_template(text: &str) -> bool {
         rest = &rest[open + 1..];
         let Some(close) = rest.find('}') else { break };
         let word = rest[..close].trim();
-        let is_word = word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let is_word = !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
         if is_word && !matches!(&rest[..close], "conversation" | "ref" | "cwd") {
             return false;
         }
@@ -201,8 +201,8 @@ mod tests {
         (&HARNESS, &["claude", "my-agent2"], &["", "Claude", "-x", "a b"]),
         (
             &TEMPLATE,
-            &["--resume={conversation}", "{ref}{cwd}", "{\"a\": 1}", "{"],
-            &["{session}", "{ conversation }", "{}", "x{cwd}{home}", "a\0"],
+            &["--resume={conversation}", "{ref}{cwd}", "{\"a\": 1}", "{", "{}"],
+            &["{session}", "{ conversation }", "{Ref}", "x{cwd}{home}", "a\0"],
         ),
         (&DIALOG, &["Do you want to proceed?"], &["", "a}", "a,b", "it's", "#(date)", "a\nb"]),
         (&SOCKET, &["", "the-loop"], &["a/b", "-x", "..", "a b"]),

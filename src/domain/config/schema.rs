@@ -100,6 +100,8 @@ pub enum Shape {
     Number,
     /// Text.
     Text,
+    /// Text that names something: a repository, a login.
+    Name(&'static str),
     /// One of these words.
     Word(Vec<&'static str>),
     /// A list.
@@ -121,12 +123,14 @@ pub struct KeyDoc {
     pub shape: Shape,
     /// Its default.
     pub default: Json,
-    /// What its values must satisfy, in words; empty when anything goes.
-    pub limits: String,
+    /// What its values must satisfy, completing "must …"; empty when anything goes.
+    pub must: String,
     /// Least and most of a number.
     pub range: Option<(u64, u64)>,
     /// Whether a change needs a restart.
     pub restart: bool,
+    /// Whether an entry without it says nothing.
+    pub required: bool,
 }
 
 /// A type that a key can have.
@@ -266,12 +270,13 @@ impl<S: Section> Value for S {
                 about: key.about,
                 shape: field.form(),
                 default: field.json(),
-                limits: key.rule.to_string(),
+                must: key.rule.to_string(),
                 range: match key.rule {
                     Rule::Range(least, most) => Some((least, most)),
                     _ => None,
                 },
                 restart: key.restart,
+                required: key.required,
             }
         });
         Shape::Section(docs.collect())
@@ -298,9 +303,9 @@ impl std::fmt::Display for Rule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Any => Ok(()),
-            Self::Range(least, most) => write!(f, "{least} to {most}"),
+            Self::Range(least, most) => write!(f, "be {least} to {most}"),
             Self::Text(rule) => f.write_str(rule.must),
-            Self::OneOf(words) => f.write_str(&words_listed(words)),
+            Self::OneOf(words) => write!(f, "be {}", words_listed(words)),
         }
     }
 }

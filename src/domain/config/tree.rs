@@ -13,7 +13,7 @@ use super::problem::{Place, Problem, ProblemKind};
 /// Deepest nesting read; the deepest key of the configuration stands at 6.
 const MAX_DEPTH: usize = 32;
 /// Most values read, copies by aliases included: aliases of aliases grow without bound.
-const MAX_NODES: usize = 50_000;
+const MAX_NODES: usize = 20_000;
 
 /// A value and where it begins.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,7 +126,12 @@ struct Frame {
 
 enum Open {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, key: Option<(String, Place)> },
+    /// `lines` has the line of every key, so that a long section is read in linear time.
+    Map {
+        entries: Vec<Entry>,
+        lines: BTreeMap<String, usize>,
+        key: Option<(String, Place)>,
+    },
 }
 
 impl Builder<'_> {
@@ -144,7 +149,9 @@ impl Builder<'_> {
                 }
             }
             Event::SequenceStart(anchor, _) => self.open(Open::List(Vec::new()), anchor, place),
-            Event::MappingStart(anchor, _) => self.open(Open::Map { entries: Vec::new(), key: None }, anchor, place),
+            Event::MappingStart(anchor, _) => {
+                self.open(Open::Map { entries: Vec::new(), lines: BTreeMap::new(), key: None }, anchor, place)
+            }
             Event::SequenceEnd | Event::MappingEnd => self.close(),
             Event::Alias(anchor) => match self.anchors.get(&anchor).cloned() {
                 Some(node) => {
@@ -210,18 +217,21 @@ impl Builder<'_> {
         match self.stack.last_mut().map(|frame| &mut frame.open) {
             None => self.root = Some(node),
             Some(Open::List(items)) => items.push(node),
-            Some(Open::Map { entries, key }) => {
+            Some(Open::Map { entries, lines, key }) => {
                 // A key always comes before its value; without one this is an alias used as a key.
                 let (key, place) =
                     key.take().ok_or_else(|| syntax(node.place, "a key is a plain word, not an alias"))?;
-                match entries.iter().find(|entry| entry.key == key) {
+                match lines.get(&key) {
                     Some(first) => self.problems.push(Problem::new(
                         place,
                         path,
                         ProblemKind::Duplicate,
-                        format!("this key already stands at line {}", first.place.line),
+                        format!("this key already stands at line {first}"),
                     )),
-                    None => entries.push(Entry { key, place, value: node }),
+                    None => {
+                        lines.insert(key.clone(), place.line);
+                        entries.push(Entry { key, place, value: node });
+                    }
                 }
             }
         }
@@ -305,6 +315,8 @@ mod tests {
             assert!(said[0].contains("nested deeper") || said[0].contains("a plain word"), "{said:?}");
         }
         assert_eq!(problems(&"[".repeat(100_000)).len(), 1);
+        let many: String = (0..30_000).map(|n| format!("k{n}: 1\n")).collect();
+        assert!(problems(&many)[0].contains("more than"));
         let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
         for n in 1..12 {
             let alias = format!("*a{}", n - 1);

@@ -183,7 +183,7 @@ impl Value for RepoRef {
     }
 
     fn shape() -> Shape {
-        Shape::Text
+        Shape::Name("repository")
     }
 }
 
@@ -206,7 +206,7 @@ impl Value for Login {
     }
 
     fn shape() -> Shape {
-        Shape::Text
+        Shape::Name("login")
     }
 }
 

@@ -1,0 +1,36 @@
+# Every target says what it does; `make` prints them.
+.DEFAULT_GOAL := help
+.PHONY: help setup build test lint docs demo bench install
+
+CARGO ?= cargo
+# Only what is not run as root needs to ask for it.
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+help: ## print the targets
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-8s  %s\n", $$1, $$2 }'
+
+setup: ## install what the machine lacks: tmux
+	@command -v tmux >/dev/null || { $(SUDO) apt-get update && $(SUDO) apt-get install -y tmux; }
+
+build: ## build the release binary
+	$(CARGO) build --release
+
+test: ## run everything that CI runs
+	$(CARGO) test
+
+lint: ## formatting, clippy and documentation, warnings as errors
+	$(CARGO) fmt --all -- --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
+
+docs: ## write the generated pages
+	UPDATE_DOCS=1 $(CARGO) test --test drift
+
+demo: ## run the main job end to end on real input, without any account
+	./demo/run
+
+bench: ## measure
+	$(CARGO) bench
+
+install: ## install the binary for this user
+	$(CARGO) install --path . --locked
