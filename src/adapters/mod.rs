@@ -2,7 +2,7 @@
 
 pub mod config_files;
 pub mod event_log;
+pub mod portable_files;
 pub mod processes;
 pub mod system;
 pub mod tmux;
-pub mod portable_files;

@@ -3,11 +3,9 @@
 // In a test a panic is the report.
 #![allow(clippy::unwrap_used)]
 
+mod cli;
 #[path = "../support/payloads.rs"]
 mod payloads;
 mod receiver;
 mod support;
 mod tmux;
-//! The real binary, against real files and sockets on loopback.
-
-mod cli;

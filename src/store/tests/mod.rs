@@ -1,5 +1,6 @@
 //! The store's own tests: rows and tables, groups, files, failing and crashing storage, killed writers.
 
+use crate::domain::decide::DeliveryState;
 use std::path::PathBuf;
 
 use super::testing::{CountingIds, FaultBackend};
@@ -8,11 +9,12 @@ use crate::domain::decide::{Change, IdentityState, Outcome, Urgency, Verdict};
 use crate::domain::effect::{Class, EffectBody, EndpointRef, NewEffect};
 use crate::domain::event::Identity;
 use crate::domain::ids::DeliveryId;
+use crate::domain::ids::StoreId;
 use crate::domain::item::Item;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::message::{Message, MessageKind};
 use crate::domain::reference::{RefKey, WorkItemRef};
-use crate::domain::session::{Session, SessionState};
+use crate::domain::session::{PaneKey, Session, SessionState};
 use crate::domain::time::Time;
 
 mod faults;
@@ -34,17 +36,12 @@ fn key(number: u64) -> RefKey {
 }
 
 fn session(number: u64) -> Session {
+    let key = PaneKey::new(&StoreId("s".into()), &reference(number), &reference(number));
     Session {
-        reference: reference(number),
-        harness: "claude".into(),
-        conversation: None,
-        cwd: Some(PathBuf::from("/home/mona/hello")),
+        cwd: Some(PathBuf::from("/srv/mona/hello")),
         state: SessionState::Starting,
         generation: 1,
-        failed_spawns: 0,
-        created_at: NOW,
-        last_event_at: None,
-        breaker: Default::default(),
+        ..Session::recorded(reference(number), key, "claude".into(), NOW)
     }
 }
 
@@ -74,7 +71,7 @@ fn deliver(lane: u64, number: u64) -> NewEffect {
         endpoint: EndpointRef::Item,
         identity: Some(identity(number)),
         message: Box::new(message),
-        held: false,
+        generation: 1,
     };
     NewEffect { lane: key(lane), class: Class::Ordinary, body }
 }

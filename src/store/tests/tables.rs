@@ -1,7 +1,8 @@
 //! Tables: what goes in comes out, in order, and what must hold between them is noticed when it does not.
 
 use super::*;
-use crate::domain::effect::{Claim, DeadLetter, DeadReason, Effect, Place};
+use crate::domain::decide::DeliveryState;
+use crate::domain::effect::{Claim, DeadLetter, DeadReason, Effect, EndpointRef, Place};
 use crate::domain::ids::{BatchId, InstanceId};
 use crate::domain::item::Facts;
 use crate::domain::portable::{Command, Control, Ended, RequestedAt, Source};
@@ -234,6 +235,8 @@ fn claims_and_dead_letters_live_until_they_are_removed() {
             let claim = Claim {
                 lane: key(1),
                 members: vec![effect.place],
+                endpoint: EndpointRef::Item,
+                held: 0,
                 batch: BatchId::from_hex("0f"),
                 life: None,
                 instance: InstanceId("i1".into()),
@@ -360,6 +363,8 @@ const PLANTED: &[Planted] = &[
         let claim = Claim {
             lane: key(1),
             members: vec![place],
+            endpoint: EndpointRef::Item,
+            held: 0,
             batch: BatchId::from_hex("0f"),
             life: None,
             instance: InstanceId("i1".into()),
