@@ -3,6 +3,7 @@
 //! Parsers differ on duplicate keys (RFC 8259, section 4), and `serde_json` keeps the last silently, so every text
 //! from outside is checked here before it is read into a type. Nesting is limited to 127 levels by `serde_json`.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
@@ -83,9 +84,8 @@ impl<'de> Visitor<'de> for Unambiguous {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        // Most objects are small: a list beats hashing until it is long.
-        let mut keys = Keys::Few(Vec::new());
-        while let Some(key) = entries.next_key::<std::borrow::Cow<'de, str>>()? {
+        let mut keys = Keys::new();
+        while let Some(key) = entries.next_key_seed(Key)? {
             if !keys.insert(key) {
                 return Err(A::Error::custom("duplicate key"));
             }
@@ -95,31 +95,62 @@ impl<'de> Visitor<'de> for Unambiguous {
     }
 }
 
-/// The keys of one object, seen so far.
-enum Keys<'de> {
-    Few(Vec<std::borrow::Cow<'de, str>>),
-    Many(HashSet<std::borrow::Cow<'de, str>>),
+/// Reads a key without copying it, unless it holds escapes (`Cow`'s own reading always copies).
+struct Key;
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = Cow<'de, str>;
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
 }
 
+impl<'de> Visitor<'de> for Key {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(key))
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(key.to_owned()))
+    }
+}
+
+/// The keys of one object, seen so far. Most objects are small: a list in place beats hashing until it is full.
+struct Keys<'de> {
+    few: [Cow<'de, str>; FEW],
+    used: usize,
+    many: Option<HashSet<Cow<'de, str>>>,
+}
+
+const FEW: usize = 16;
+
 impl<'de> Keys<'de> {
-    const FEW: usize = 16;
+    const fn new() -> Self {
+        Self { few: [const { Cow::Borrowed("") }; FEW], used: 0, many: None }
+    }
 
     /// Adds a key; false when it was there.
-    fn insert(&mut self, key: std::borrow::Cow<'de, str>) -> bool {
-        match self {
-            Self::Many(keys) => keys.insert(key),
-            Self::Few(keys) if keys.contains(&key) => false,
-            Self::Few(keys) if keys.len() < Self::FEW => {
-                keys.push(key);
-                true
-            }
-            Self::Few(keys) => {
-                let mut many: HashSet<_> = keys.drain(..).collect();
-                let fresh = many.insert(key);
-                *self = Self::Many(many);
-                fresh
-            }
+    fn insert(&mut self, key: Cow<'de, str>) -> bool {
+        if let Some(many) = &mut self.many {
+            return many.insert(key);
         }
+        if self.few[..self.used].contains(&key) {
+            return false;
+        }
+        if let Some(free) = self.few.get_mut(self.used) {
+            *free = key;
+            self.used += 1;
+        } else {
+            let many = self.many.insert(HashSet::with_capacity(8 * FEW));
+            many.extend(self.few.iter_mut().map(std::mem::take).chain([key]));
+        }
+        true
     }
 }
 

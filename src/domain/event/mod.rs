@@ -9,7 +9,10 @@ use super::ids::{DeliveryId, Login};
 use super::reference::{RepoRef, WorkItemRef};
 use super::time::Time;
 
+pub mod body;
 pub mod linkage;
+pub mod marker;
+mod prose;
 pub mod webhook;
 pub mod words;
 

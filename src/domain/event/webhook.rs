@@ -1,1 +1,0 @@
-//! From GitHub's payloads to [`super::Event`].
