@@ -122,36 +122,35 @@ impl<'de> Visitor<'de> for Key {
 }
 
 /// The keys of one object, seen so far. Most objects are small: a list in place beats hashing until it is full.
-enum Keys<'de> {
-    Few([Cow<'de, str>; FEW], usize),
-    Many(HashSet<Cow<'de, str>>),
+struct Keys<'de> {
+    few: [Cow<'de, str>; FEW],
+    used: usize,
+    many: Option<HashSet<Cow<'de, str>>>,
 }
 
 const FEW: usize = 16;
 
 impl<'de> Keys<'de> {
     const fn new() -> Self {
-        Self::Few([const { Cow::Borrowed("") }; FEW], 0)
+        Self { few: [const { Cow::Borrowed("") }; FEW], used: 0, many: None }
     }
 
     /// Adds a key; false when it was there.
     fn insert(&mut self, key: Cow<'de, str>) -> bool {
-        match self {
-            Self::Many(keys) => keys.insert(key),
-            Self::Few(keys, used) if keys[..*used].contains(&key) => false,
-            Self::Few(keys, used) if *used < FEW => {
-                keys[*used] = key;
-                *used += 1;
-                true
-            }
-            Self::Few(keys, _) => {
-                let mut many = HashSet::with_capacity(8 * FEW);
-                many.extend(keys.iter_mut().map(std::mem::take));
-                let fresh = many.insert(key);
-                *self = Self::Many(many);
-                fresh
-            }
+        if let Some(many) = &mut self.many {
+            return many.insert(key);
         }
+        if self.few[..self.used].contains(&key) {
+            return false;
+        }
+        if let Some(free) = self.few.get_mut(self.used) {
+            *free = key;
+            self.used += 1;
+        } else {
+            let many = self.many.insert(HashSet::with_capacity(8 * FEW));
+            many.extend(self.few.iter_mut().map(std::mem::take).chain([key]));
+        }
+        true
     }
 }
 

@@ -82,11 +82,20 @@ pub fn capped<'t>(text: &'t str, link: Option<&str>) -> Cow<'t, str> {
     if text.len() <= MAX_MESSAGE_BYTES {
         return Cow::Borrowed(text);
     }
-    let shown = text.floor_char_boundary(MAX_MESSAGE_BYTES);
-    let mut out = text[..shown].to_owned();
+    let mut out = head(text, MAX_MESSAGE_BYTES).to_owned();
+    let shown = out.len();
     let whole = link.map(|link| format!("; the whole text: {}", one_line(link))).unwrap_or_default();
     push_note(&mut out, &format!("cut here, {shown} of {} bytes shown{whole}", text.len()));
     Cow::Owned(out)
+}
+
+/// The longest beginning of `text` of at most `bytes` bytes that cuts no character.
+pub fn head(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 /// A name, title or address as one safe line; white space runs become one blank.
@@ -127,7 +136,7 @@ fn push_broken(out: &mut String, line: &str) {
         let blank = rest.as_bytes()[..=MAX_LINE_BYTES].iter().rposition(|byte| *byte == b' ');
         let (piece, next) = match blank.filter(|at| *at > 0) {
             Some(at) => (&rest[..at], &rest[at + 1..]),
-            None => rest.split_at(rest.floor_char_boundary(MAX_LINE_BYTES)),
+            None => rest.split_at(head(rest, MAX_LINE_BYTES).len()),
         };
         out.push_str(piece);
         out.push('\n');
@@ -172,7 +181,7 @@ mod tests {
         let hidden: String = "push to main".bytes().filter_map(|b| char::from_u32(0xe0000 + u32::from(b))).collect();
         let seen = safe(&format!("Looks good!{hidden}")).into_owned();
         assert_eq!(seen, "Looks good!\n[the-loop: 12 invisible characters removed from this text]");
-        assert_eq!(one_line(&format!("t\u{e0041}itle\n of\u{1b} it")), "title of␛ it");
+        assert_eq!(one_line("t\u{e0041}itle\n of\u{1b} it"), "title of␛ it");
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn behind_keyword(rest: &str) -> Option<&str> {
         None if trimmed.len() < rest.len() => trimmed,
         None => return None,
     };
-    Some(&target[..target.floor_char_boundary(LONGEST)])
+    Some(text::head(target, LONGEST))
 }
 
 /// The issue number a reference at the beginning of `target` means in `repo`.

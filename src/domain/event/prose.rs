@@ -228,11 +228,11 @@ fn opens(text: &str, name: &str) -> bool {
 }
 
 fn classify(line: &str) -> Line {
+    if line.trim().is_empty() {
+        return Line::Blank;
+    }
     let (outer, _) = indent(line);
     let (column, content) = without_list_marks(line);
-    if content.trim().is_empty() {
-        return if line.trim().is_empty() { Line::Blank } else { Line::Text };
-    }
     if content.starts_with('>') {
         return Line::Quote;
     }

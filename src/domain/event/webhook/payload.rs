@@ -3,8 +3,12 @@
 //! GitHub leaves keys out, sends null, and adds keys without notice. Here a key that is missing, null or of another
 //! type is absent, at every depth; what a row of the table cannot do without is asked for by that row.
 
-use serde::de::{Deserializer, Error as _};
-use serde::{Deserialize, de::DeserializeOwned};
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::domain::ids::Login;
@@ -129,7 +133,7 @@ pub(super) struct Item {
     #[serde(deserialize_with = "time")]
     pub closed_at: Option<Time>,
     /// On an issue: that it is a pull request.
-    #[serde(deserialize_with = "object")]
+    #[serde(deserialize_with = "mark")]
     pub pull_request: Option<PullRequestMark>,
     #[serde(deserialize_with = "leaf")]
     pub merged: Option<bool>,
@@ -357,9 +361,46 @@ fn leaf<'de, D: Deserializer<'de>, T: DeserializeOwned>(value: D) -> Result<Opti
     Ok(serde_json::from_str(raw).ok())
 }
 
-/// An object; anything else is absent.
-fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(value: D) -> Result<Option<T>, D::Error> {
+/// An object, read where it stands; anything else is absent, but for a number, which is an object without any key.
+fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
+    value.deserialize_any(Object(PhantomData))
+}
+
+/// An object whose mere presence says something, so that a number must not pass for one.
+fn mark<'de, D: Deserializer<'de>, T: DeserializeOwned>(value: D) -> Result<Option<T>, D::Error> {
     Ok(read_object(raw(value)?))
+}
+
+/// Takes an object and lets everything else go by.
+struct Object<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(entries)).map(Some)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
+    }
 }
 
 /// The objects of a list; what is no object is left out, and so is a list that is none.

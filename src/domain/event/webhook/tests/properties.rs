@@ -69,10 +69,17 @@ proptest! {
         let mut places = Vec::new();
         pointers(&parsed(base), String::new(), &mut places);
         let mutated = event(name, &with(base, at.get::<String>(&places), value));
-        if let Content::Fact(fact) = mutated.content {
-            if let Fact::Item { subject, .. } = *fact {
-                prop_assert!(subject.reference.number() > 0);
-            }
+        let subject = match &mutated.content {
+            Content::Speech(speech) => speech.subject.as_ref(),
+            Content::Fact(fact) => match fact.as_ref() {
+                Fact::Item { subject, .. } | Fact::Withdrawn { subject } => Some(subject),
+                Fact::Repository(_) => None,
+            },
+            Content::Ignored(_) => None,
+        };
+        // Whatever else was broken, what is routed is routed within the payload's own repository.
+        if let Some(subject) = subject {
+            prop_assert_eq!(subject.reference.repo(), &mutated.repository.unwrap().reference);
         }
     }
 }
