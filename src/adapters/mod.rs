@@ -2,6 +2,7 @@
 
 pub mod config_files;
 pub mod event_log;
+pub mod owner_file;
 pub mod portable_files;
 pub mod processes;
 pub mod system;

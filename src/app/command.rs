@@ -31,6 +31,14 @@ impl App {
     }
 }
 
+impl App {
+    /// How many effects wait in the lane of `item`.
+    pub fn waiting(&self, item: &WorkItemRef) -> Result<usize, StoreError> {
+        let lane = item.key();
+        self.parts.store.read(|tx| Ok(tx.lane(&lane, usize::MAX)?.len()))
+    }
+}
+
 fn commanded(command: &OperatorCommand, verdict: Verdict, waiting: usize) -> Commanded {
     let reason = match verdict {
         Verdict::Accepted => None,

@@ -3,16 +3,18 @@
 use std::sync::{Arc, RwLock};
 
 use crate::domain::ids::InstanceId;
-use crate::domain::ports::{Clock, Ids, Runner};
+use crate::domain::ports::{Clock, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
 pub mod command;
+pub mod doctor;
 pub mod ingest;
 pub mod journal;
 pub mod look;
 pub mod perform;
 pub mod request;
 pub mod settings;
+mod upkeep;
 mod view;
 mod work;
 
@@ -30,6 +32,8 @@ pub struct Parts {
     pub store: Store,
     /// What hosts harnesses.
     pub runner: Arc<dyn Runner>,
+    /// The portable files.
+    pub portable: Arc<dyn PortableFiles>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Fresh ids.

@@ -7,9 +7,16 @@
 
 mod config;
 mod context;
+mod doctor;
+mod events;
 mod exit;
+
 mod output;
 mod post;
+mod sessions;
+mod setting;
+mod start;
+mod status;
 mod usage;
 mod webhook;
 pub mod work_item;
@@ -60,6 +67,18 @@ pub struct Global {
 /// Every command.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
+    /// Run the daemon
+    Start(start::Args),
+    /// Say whether the daemon runs and how the work stands
+    Status(status::Args),
+    /// Look at agents' sessions and steer them
+    Sessions(sessions::Args),
+    /// Bring the portable files up to date, before a commit
+    //EXPORT
+    /// Find what is wrong, why it matters and what to do
+    Doctor(doctor::Args),
+    /// Look through the event log
+    Events(events::Args),
     /// Check the configuration, show its values, print its schema
     Config(config::Args),
     /// Try the receiver
@@ -69,6 +88,12 @@ pub enum Verb {
 impl Verb {
     fn run(&self, context: &Context) -> Result<Exit, Failure> {
         match self {
+            Self::Start(args) => start::run(args, context),
+            Self::Status(args) => status::run(args, context),
+            Self::Sessions(args) => sessions::run(args, context),
+
+            Self::Doctor(args) => doctor::run(args, context),
+            Self::Events(args) => events::run(args, context),
             Self::Config(args) => config::run(args, context),
             Self::Webhook(args) => webhook::run(args, context),
         }

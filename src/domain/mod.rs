@@ -22,3 +22,4 @@ pub mod session;
 pub mod signature;
 pub mod text;
 pub mod time;
+pub mod trail;

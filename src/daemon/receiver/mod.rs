@@ -6,7 +6,6 @@
 
 mod accept;
 mod answer;
-mod bind;
 mod body;
 mod connection;
 mod headers;
@@ -18,7 +17,6 @@ use bytes::Bytes;
 
 pub use accept::{Closed, serve};
 pub use answer::Answer;
-pub use bind::{BindRefusal, check_bind};
 pub use settings::{HookPath, Limits, PathError, Settings};
 
 /// What the listener asks of the application.

@@ -1,0 +1,114 @@
+//! `local/owner.json` and the pidfile: who owns the store. For people and for messages; the lock is the store's own.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::processes;
+use crate::domain::session::Liveness;
+
+/// The process that owns the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Owner {
+    /// Its process id.
+    pub pid: u32,
+    /// When that process started, in clock ticks since boot: a recycled pid has another.
+    pub started: u64,
+    /// `daemon` or `command`.
+    pub kind: String,
+    /// Version of the program.
+    pub version: String,
+    /// Where its receiver listens, once it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<String>,
+}
+
+/// An owner file that could not be written, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("could not write {}: {source}", path.display())]
+pub struct OwnerFileError {
+    path: PathBuf,
+    source: std::io::Error,
+}
+
+impl Owner {
+    /// This process.
+    pub fn this(kind: &str) -> Self {
+        let pid = std::process::id();
+        Self {
+            pid,
+            started: processes::start_time(pid).unwrap_or(0),
+            kind: kind.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            receiver: None,
+        }
+    }
+
+    /// Whether that very process still runs.
+    pub fn liveness(&self) -> Liveness {
+        processes::is_alive(self.pid, self.started)
+    }
+}
+
+/// Who owned the store last; `None` when nobody says so in a form we read.
+pub fn read(path: &Path) -> Option<Owner> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// Says who owns the store.
+pub fn write(path: &Path, owner: &Owner) -> Result<(), OwnerFileError> {
+    let text = serde_json::to_string(owner).map_err(std::io::Error::other);
+    text.and_then(|text| replace(path, &format!("{text}\n")))
+        .map_err(|source| OwnerFileError { path: path.into(), source })
+}
+
+/// Writes the pidfile.
+pub fn write_pid(path: &Path, pid: u32) -> Result<(), OwnerFileError> {
+    replace(path, &format!("{pid}\n")).map_err(|source| OwnerFileError { path: path.into(), source })
+}
+
+/// Empties a file that says who owns the store; it is never unlinked, so nobody else's is.
+pub fn empty(path: &Path) {
+    // At the end nobody is left to hear that it could not be emptied, and nothing depends on it.
+    let _ = fs::OpenOptions::new().write(true).truncate(true).open(path);
+}
+
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.create(true).truncate(true).write(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_owner_is_this_process_and_a_recycled_pid_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("owner.json");
+        let owner = Owner::this("daemon");
+        write(&path, &owner).unwrap();
+        assert_eq!(read(&path), Some(owner.clone()));
+        assert_eq!(owner.liveness(), Liveness::Live);
+        let recycled = Owner { started: owner.started + 1, ..owner };
+        assert_eq!(recycled.liveness(), Liveness::Dead);
+        empty(&path);
+        assert_eq!(read(&path), None);
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn l03_a_file_that_names_no_process_names_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("owner.json");
+        for text in ["", "0", "-1", "+5", "1\n2", "\0\0\0", "{\"pid\":-1}", "{}"] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(read(&path), None, "{text:?}");
+        }
+    }
+}

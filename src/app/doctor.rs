@@ -1,0 +1,146 @@
+//! What `doctor` finds in the store and between the store and tmux; the rest of the world is looked at by its caller.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use crate::domain::findings::Finding;
+use crate::domain::ports::{Pane, RunnerError};
+use crate::domain::reference::RefKey;
+use crate::domain::session::{Session, SessionState};
+use crate::domain::time::Time;
+use crate::store::{self, StoreError, View};
+
+/// A lane that waited longer than this is worth a word, seconds.
+const LONG_WAIT: i64 = 3600;
+
+/// The store: whether its tables fit together, what was given up, what waits too long.
+pub fn store(tx: &impl View, now: Time) -> Result<Vec<Finding>, StoreError> {
+    let mut findings = Vec::new();
+    let inconsistencies = store::check(tx)?;
+    for inconsistency in &inconsistencies {
+        findings.push(Finding::error("store", inconsistency.to_string()).because("tables do not fit together"));
+    }
+    if inconsistencies.is_empty() {
+        findings.push(Finding::ok("store", "its tables fit together"));
+    }
+    for (number, letter) in tx.dead_letters()? {
+        let what = format!(
+            "{} for {} was given up at {}: {}",
+            letter.effect.body.verb(),
+            letter.effect.lane,
+            letter.at,
+            letter.detail
+        );
+        findings
+            .push(Finding::warning("store", format!("dead letter {number}: {what}")).because("it was not delivered"));
+    }
+    for event in tx.undecidables()? {
+        let what = format!("delivery {} ({}) could not be decided: {}", event.delivery, event.name, event.error);
+        findings.push(Finding::error("store", what).because("a bug kept it from being decided; it is kept whole"));
+    }
+    for (lane, count) in tx.lanes()? {
+        let first = tx.lane(&lane, 1)?.into_iter().next();
+        let age = first.map_or(0, |effect| (now.as_millis() - effect.created_at.as_millis()) / 1000);
+        if age > LONG_WAIT {
+            findings.push(long_wait(tx, &lane, count, age)?);
+        }
+    }
+    Ok(findings)
+}
+
+fn long_wait(tx: &impl View, lane: &RefKey, count: usize, age: i64) -> Result<Finding, StoreError> {
+    let paused = tx.item(lane)?.and_then(|item| item.session).is_some_and(|session| session.is_paused());
+    let what = format!("{count} effects wait for {lane}, the oldest for {} minutes", age / 60);
+    Ok(match paused {
+        true => Finding::note("store", format!("{what}: it is paused")),
+        false => Finding::warning("store", what).todo("`the-loop sessions show` tells what it waits for"),
+    })
+}
+
+/// tmux: whether it answers, and whether sessions and panes agree.
+pub fn tmux(tx: &impl View, store: &str, panes: Result<Vec<Pane>, RunnerError>) -> Result<Vec<Finding>, StoreError> {
+    let sessions = sessions(tx)?;
+    let panes = match panes {
+        Ok(panes) => panes,
+        Err(error) => {
+            let finding = Finding::error("tmux", format!("tmux cannot be asked: {error}"));
+            return Ok(vec![finding.because("nothing is delivered until it answers; sessions are kept as they are")]);
+        }
+    };
+    let mut findings = Vec::new();
+    let live = sessions.values().filter(|session| session.life().is_some()).count();
+    if panes.is_empty() && live > 0 {
+        let what = format!("no tmux server runs and {live} sessions are recorded as live");
+        findings
+            .push(Finding::error("tmux", what).todo("each is started again, with its conversation, by its next event"));
+        return Ok(findings);
+    }
+    for session in sessions.values() {
+        findings.extend(session_without_pane(session, &panes));
+    }
+    for pane in &panes {
+        findings.extend(pane_without_session(pane, store, &sessions));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok("tmux", format!("{live} live sessions, each with its pane")));
+    }
+    Ok(findings)
+}
+
+/// All sessions and endpoints by the key of their panes.
+fn sessions(tx: &impl View) -> Result<BTreeMap<String, Session>, StoreError> {
+    let mut items = Vec::new();
+    tx.for_each_item(&mut |item| {
+        items.extend(item.ok());
+        ControlFlow::Continue(())
+    })?;
+    let mut sessions = BTreeMap::new();
+    for item in items {
+        for session in item.session.iter().cloned().chain(tx.endpoints(&item.reference.key())?) {
+            sessions.insert(session.key.as_str().to_owned(), session);
+        }
+    }
+    Ok(sessions)
+}
+
+fn session_without_pane(session: &Session, panes: &[Pane]) -> Option<Finding> {
+    let life = session.life()?;
+    let reference = &session.reference;
+    match panes.iter().find(|pane| pane.key == session.key.as_str()) {
+        None => Some(
+            Finding::warning("tmux", format!("{reference} is live and its pane `{}` is gone", life.pane))
+                .todo("its next event starts it again, with its conversation"),
+        ),
+        Some(Pane { dead: Some(status), .. }) => {
+            let status = status.map_or(String::new(), |status| format!(" with status {status}"));
+            Some(
+                Finding::warning("tmux", format!("the harness of {reference} ended{status}"))
+                    .todo("its next event starts it again, with its conversation"),
+            )
+        }
+        Some(_) => None,
+    }
+}
+
+fn pane_without_session(pane: &Pane, store: &str, sessions: &BTreeMap<String, Session>) -> Option<Finding> {
+    if pane.dead.is_some() {
+        return None;
+    }
+    let (reference, id) = (&pane.reference, &pane.life.pane);
+    if pane.store != store {
+        let what = format!("pane `{id}` belongs to {reference} of another store ({})", pane.store);
+        return Some(
+            Finding::warning("tmux", what)
+                .because("nothing is started beside it, so that no item has two agents")
+                .todo("end it there, or adopt it"),
+        );
+    }
+    let ended = |session: &Session| matches!(session.state, SessionState::Closed { .. } | SessionState::Recorded);
+    match sessions.get(&pane.key) {
+        Some(session) if !ended(session) => None,
+        _ => Some(
+            Finding::warning("tmux", format!("pane `{id}` of {reference} runs and no session owns it"))
+                .because("nobody speaks to it any more"),
+        ),
+    }
+}

@@ -1,0 +1,67 @@
+//! `the-loop export`: portable files up to date, before a commit.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::context::Context;
+use super::exit::{Exit, Failure, Kind};
+use super::setting::{owned, reader, setting};
+use crate::adapters::portable_files::PortableDir;
+use crate::adapters::system::SystemClock;
+use crate::app::export;
+use crate::app::request::Exported;
+use crate::domain::ports::Clock as _;
+
+/// Arguments of `export`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Write nothing; exit 1 when something would change
+    #[arg(long)]
+    check: bool,
+}
+
+/// Runs `export`.
+pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
+    let exported = if args.check { check(context)? } else { write(context)? };
+    let verb = if args.check { "would change" } else { "wrote" };
+    context.out.result(|| json!({ "exported": exported }), || text(&exported, verb))?;
+    if !exported.held.is_empty() {
+        return Err(Failure::new(Kind::Refused, format!("{} files cannot be written", exported.held.len()))
+            .hint("`the-loop doctor` says what is wrong with each"));
+    }
+    Ok(if args.check && !exported.written.is_empty() { Exit::Refused } else { Exit::Done })
+}
+
+fn write(context: &Context) -> Result<Exported, Failure> {
+    let setting = setting(context)?;
+    let (store, app) = owned(&setting)?;
+    let exported = app.export_all()?;
+    store.close()?;
+    Ok(exported)
+}
+
+fn check(context: &Context) -> Result<Exported, Failure> {
+    let setting = setting(context)?;
+    let Some(reader) = reader(&setting)? else { return Ok(Exported::default()) };
+    let files = PortableDir::new(setting.layout.portable_dir());
+    Ok(export::check(&reader, &files, SystemClock.now())?)
+}
+
+fn text(exported: &Exported, verb: &str) -> String {
+    let mut text = String::new();
+    for name in &exported.written {
+        let _ = writeln!(text, "{verb} {name}");
+    }
+    for held in &exported.held {
+        let _ = writeln!(text, "held  {}: {}", held.work_item, held.reason);
+    }
+    let _ = writeln!(
+        text,
+        "{} changed, {} unchanged, {} held",
+        exported.written.len(),
+        exported.unchanged,
+        exported.held.len()
+    );
+    text
+}

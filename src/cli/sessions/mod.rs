@@ -1,0 +1,73 @@
+//! `the-loop sessions`: the agents' conversations, and the operator's own words about them.
+
+use std::path::PathBuf;
+
+use super::context::Context;
+use super::exit::{Exit, Failure};
+use super::setting;
+use super::work_item::WorkItemArg;
+pub(super) use list::local_time;
+
+use crate::daemon::compose::Setting;
+use crate::domain::portable::Command;
+
+mod attach;
+mod list;
+mod say;
+mod show;
+
+/// Arguments of `sessions`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Read the store in this directory instead of the configured one
+    #[arg(long, global = true, value_name = "DIR", display_order = 90)]
+    registry_dir: Option<PathBuf>,
+    /// Read the portable files in this directory instead of the configured one
+    #[arg(long, global = true, value_name = "DIR", display_order = 91)]
+    portable_dir: Option<PathBuf>,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// All sessions, pull requests under their work item
+    List(list::Args),
+    /// One session with everything known about it
+    Show(WorkItemArg),
+    /// Start work on an item, as the word on its ticket would
+    Start(WorkItemArg),
+    /// End an item's session and those of its pull requests
+    Stop(WorkItemArg),
+    /// Hold what arrives for an item
+    Pause(WorkItemArg),
+    /// Deliver what was held
+    Resume(WorkItemArg),
+    /// Attach this terminal to an item's session
+    Attach(WorkItemArg),
+}
+
+/// Runs `sessions`.
+pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
+    let mut setting = setting::setting(context)?;
+    let named = |dir: &PathBuf| context.cwd().join(dir);
+    if let Some(dir) = &args.registry_dir {
+        setting.layout = setting.layout.with_local_dir(named(dir));
+    }
+    if let Some(dir) = &args.portable_dir {
+        setting.layout = setting.layout.with_portable_dir(named(dir));
+    }
+    act(&args.action, context, &setting)
+}
+
+fn act(action: &Action, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
+    match action {
+        Action::List(args) => list::run(args, context, setting),
+        Action::Show(item) => show::run(item, context, setting),
+        Action::Start(item) => say::run(&Command::Start, item, context, setting),
+        Action::Stop(item) => say::run(&Command::Stop, item, context, setting),
+        Action::Pause(item) => say::run(&Command::Pause, item, context, setting),
+        Action::Resume(item) => say::run(&Command::Resume, item, context, setting),
+        Action::Attach(item) => attach::run(item, context, setting),
+    }
+}

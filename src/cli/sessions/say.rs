@@ -1,0 +1,60 @@
+//! `the-loop sessions start|stop|pause|resume`: the operator's own words.
+//!
+//! Without a daemon the command owns the store for its transaction and does the quick effects itself; a spawn stays
+//! stored for the daemon, and it says so.
+
+use serde_json::json;
+
+use super::show::item;
+use crate::app::request::Commanded;
+use crate::cli::context::Context;
+use crate::cli::exit::{Exit, Failure, Kind};
+use crate::cli::setting::owned;
+use crate::cli::work_item::WorkItemArg;
+use crate::daemon::compose::Setting;
+use crate::domain::portable::Command;
+
+/// Pieces of quick work a command does at most.
+const ROUNDS: usize = 32;
+
+/// Says `word` about one item.
+pub(super) fn run(word: &Command, arg: &WorkItemArg, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
+    let item = item(arg, setting)?;
+    let actor = setting.user().unwrap_or_else(|| "operator".into());
+    let (store, app) = owned(setting)?;
+    //ADOPT
+    let (mut commanded, lanes) = app.command(&item, word, &actor)?;
+    if commanded.refused {
+        return Err(refusal(&commanded));
+    }
+    for lane in lanes {
+        app.advance(&lane, false, ROUNDS)?;
+    }
+    //EXPORT
+    commanded.waiting = app.waiting(&item)?;
+    store.close()?;
+    context.out.result(|| json!({ "commanded": commanded }), || text(&commanded))?;
+    Ok(Exit::Done)
+}
+
+fn text(commanded: &Commanded) -> String {
+    let Commanded { work_item, command, waiting, acted, .. } = commanded;
+    match (acted, waiting) {
+        (false, _) => format!("{work_item}: nothing to do, that is how it stands\n"),
+        (true, 0) => format!("{work_item}: {command}\n"),
+        (true, waiting) => format!("{work_item}: {command}; {waiting} effects wait for the daemon\n"),
+    }
+}
+
+fn refusal(commanded: &Commanded) -> Failure {
+    let Commanded { work_item, command, reason, .. } = commanded;
+    let reason = reason.as_deref().unwrap_or("refused");
+    let failure = Failure::new(Kind::Refused, format!("`{command}` was refused for `{work_item}`: {reason}"));
+    match reason {
+        "item-closed" => failure.hint("reopen it on GitHub first"),
+        "not-applicable" => {
+            failure.hint("only a paused or held session resumes; `the-loop sessions show` tells its state")
+        }
+        _ => failure,
+    }
+}

@@ -1,0 +1,75 @@
+//! `the-loop sessions show`.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::list::{local_time, table};
+use crate::app::look;
+use crate::app::request::{Response, SessionDetail};
+use crate::cli::context::{Context, Setup};
+use crate::cli::exit::{Exit, Failure, Kind};
+use crate::cli::setting::reader;
+use crate::cli::work_item::WorkItemArg;
+use crate::daemon::compose::Setting;
+use crate::domain::reference::WorkItemRef;
+
+/// The item that was meant, by the configuration of `setting`.
+pub(super) fn item(arg: &WorkItemArg, setting: &Setting) -> Result<WorkItemRef, Failure> {
+    let Setting { config, file, home, .. } = setting.clone();
+    arg.resolve(&Setup { config, file, home })
+}
+
+/// The session of `item`, or a refusal that says there is none.
+pub(super) fn detail(item: &WorkItemRef, setting: &Setting) -> Result<SessionDetail, Failure> {
+    let found = match reader(setting)? {
+        Some(reader) => reader.read(|tx| look::session(tx, item))?,
+        None => Response::Session(None),
+    };
+    match found {
+        Response::Session(Some(detail)) => Ok(*detail),
+        _ => Err(Failure::new(Kind::Refused, format!("`{item}` has no session on this machine"))
+            .hint("`the-loop sessions list` shows those there are")),
+    }
+}
+
+/// Prints one session.
+pub(super) fn run(arg: &WorkItemArg, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
+    let item = item(arg, setting)?;
+    let detail = detail(&item, setting)?;
+    context.out.result(|| json!({ "session": detail.session, "detail": detail }), || text(&detail))?;
+    Ok(Exit::Done)
+}
+
+fn text(detail: &SessionDetail) -> String {
+    let row = &detail.row;
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "{name:<12}{value}");
+    };
+    line("Work item", &row.work_item);
+    line("Status", &row.status);
+    line("Armed", if detail.armed { "yes" } else { "no" });
+    line("Harness", &row.harness);
+    for (name, value) in [
+        ("Control", &row.control),
+        ("Ended", &detail.ended),
+        ("Session id", &row.session_id),
+        ("Tmux", &row.tmux),
+        ("Pane", &detail.pane),
+        ("Doing", &detail.doing),
+    ] {
+        if let Some(value) = value {
+            line(name, value);
+        }
+    }
+    if let Some(at) = &row.last_event {
+        line("Last event", &local_time(at));
+    }
+    line("Waiting", &detail.waiting.to_string());
+    if !detail.pull_requests.is_empty() {
+        text.push('\n');
+        text.push_str(&table(&detail.pull_requests));
+    }
+    text
+}

@@ -1,0 +1,211 @@
+//! Composition: from a configuration to the parts of the product, the same for the daemon and for a command that
+//! owns the store for a moment.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+
+use crate::adapters::config_files::{CONFIG_VARIABLE, ConfigFileError};
+use crate::adapters::portable_files::PortableDir;
+use crate::adapters::system::{RandomIds, SystemClock};
+use crate::adapters::tmux::{KnownServer, Tmux, TmuxConfig, TmuxSetupError};
+use crate::app::settings::Workspace;
+use crate::app::{App, Parts, Settings};
+use crate::domain::config::{Config, HarnessConfig, Home, Runner, Strategy};
+use crate::domain::harness::{Harness, HarnessError};
+use crate::domain::ids::InstanceId;
+use crate::domain::layout::StateLayout;
+use crate::domain::ports::Ids as _;
+use crate::domain::prompt::{Template, TemplateError, Templates};
+use crate::domain::session::Session;
+use crate::store::{Store, StoreError, View as _};
+
+/// A configuration with everything around it that composition reads.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// The configuration.
+    pub config: Config,
+    /// What its paths are relative to.
+    pub home: Home,
+    /// The file it came from, absolute.
+    pub file: Option<PathBuf>,
+    /// Where state lies.
+    pub layout: StateLayout,
+    /// The process's environment.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// Why the product cannot be put together as configured.
+#[derive(Debug, thiserror::Error)]
+pub enum ComposeError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The webhook's secret.
+    #[error(transparent)]
+    Secret(#[from] ConfigFileError),
+    /// tmux.
+    #[error(transparent)]
+    Tmux(#[from] TmuxSetupError),
+    /// A harness.
+    #[error("`routing.harnesses`: {0}")]
+    Harness(#[from] HarnessError),
+    /// A prompt template that cannot be read.
+    #[error("could not read the prompt template {}: {source}", path.display())]
+    TemplateFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A prompt template that is no template.
+    #[error("the prompt template {}: {source}", path.display())]
+    Template {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: TemplateError,
+    },
+    /// A choice this version does not have.
+    #[error("{0}")]
+    NotBuilt(String),
+}
+
+impl Setting {
+    /// Everything around `config`, as read from `file`.
+    pub fn new(config: Config, home: Home, file: Option<PathBuf>, environment: Vec<(OsString, OsString)>) -> Self {
+        let layout = StateLayout::new(config.state_root(&home)).with_local_dir(config.local_dir(&home));
+        Self { config, home, file, layout, environment }
+    }
+
+    /// The settings of use cases.
+    pub fn settings(&self) -> Result<Settings, ComposeError> {
+        let (routing, built_in) = (&self.config.routing, Templates::default());
+        Ok(Settings {
+            policy: self.config.policy(self.user().as_deref()),
+            harnesses: harnesses(&routing.harnesses)?,
+            harness_args: routing.harness_args.clone(),
+            workspace: self.workspace(),
+            session_env: self.session_env(),
+            kill_grace_ms: u64::from(routing.tmux.harness_kill_grace_seconds) * 1000,
+            keep_session_on_close: routing.tmux.keep_session_on_close,
+            resume_on_respawn: routing.tmux.resume_on_respawn,
+            templates: Templates {
+                first: self.template(&routing.spawn_prompt_template, built_in.first)?,
+                event: self.template(&routing.prompt_template, built_in.event)?,
+            },
+        })
+    }
+
+    /// The product over an open store.
+    pub fn app(&self, store: Store) -> Result<App, ComposeError> {
+        let ids = Arc::new(RandomIds);
+        Ok(App::new(Parts {
+            runner: Arc::new(self.tmux(known_servers(&store)?)?),
+            portable: Arc::new(PortableDir::new(self.layout.portable_dir())),
+            clock: Arc::new(SystemClock),
+            instance: InstanceId(ids.uuid()),
+            ids,
+            settings: RwLock::new(Arc::new(self.settings()?)),
+            store,
+        }))
+    }
+
+    /// tmux as configured; starts nothing.
+    pub fn tmux(&self, known_servers: Vec<KnownServer>) -> Result<Tmux, ComposeError> {
+        let routing = &self.config.routing;
+        if routing.runner == Runner::Process {
+            return Err(ComposeError::NotBuilt(
+                "`routing.runner: process` is not built yet; use `auto` or `tmux`".into(),
+            ));
+        }
+        let mut config = TmuxConfig::new(&routing.tmux.socket, self.layout.local_dir(), self.environment.clone());
+        config.pass.clone_from(&routing.environment.pass);
+        config.known_servers = known_servers;
+        Ok(Tmux::new(config)?)
+    }
+
+    /// This machine's user name, for the command line's own words.
+    pub fn user(&self) -> Option<String> {
+        self.variable("USER").or_else(|| self.variable("LOGNAME"))
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        let found = self.environment.iter().find(|(key, _)| key == name);
+        found.and_then(|(_, value)| value.to_str()).filter(|value| !value.is_empty()).map(str::to_owned)
+    }
+
+    /// Sessions find this very configuration, so that a file in a checkout never chooses another store.
+    fn session_env(&self) -> Vec<(String, String)> {
+        let file = self.file.as_ref().map(|file| file.display().to_string());
+        file.map(|file| (CONFIG_VARIABLE.to_owned(), file)).into_iter().collect()
+    }
+
+    fn workspace(&self) -> Workspace {
+        let routing = &self.config.routing;
+        match routing.workspace.strategy {
+            Strategy::Shared => Workspace::Shared(self.home.resolve(&routing.spawn_workdir)),
+            Strategy::Worktree | Strategy::Clone => Workspace::Unavailable(
+                "no-workspace: this version makes no worktrees or clones yet; set `routing.workspace.strategy: shared` \
+                 and `routing.spawnWorkdir` to the directory agents shall work in"
+                    .into(),
+            ),
+        }
+    }
+
+    fn template(&self, name: &str, built_in: Template) -> Result<Template, ComposeError> {
+        if name.is_empty() {
+            return Ok(built_in);
+        }
+        let path = self.home.resolve(name);
+        let text = std::fs::read_to_string(&path)
+            .map_err(|source| ComposeError::TemplateFile { path: path.clone(), source })?;
+        Template::parse(&text).map_err(|source| ComposeError::Template { path, source })
+    }
+}
+
+fn harnesses(configured: &BTreeMap<String, HarnessConfig>) -> Result<BTreeMap<String, Harness>, HarnessError> {
+    let built_in = Harness::BUILT_IN.iter().filter_map(|name| Harness::built_in(name));
+    let mut harnesses: BTreeMap<String, Harness> = built_in.map(|harness| (harness.name.clone(), harness)).collect();
+    for (name, config) in configured {
+        let harness = Harness {
+            submit_delay_ms: config.submit_delay_ms,
+            bracketed_paste: config.bracketed_paste,
+            line_by_line: !config.bracketed_paste,
+            dialogs: config.dialogs.clone(),
+            ..Harness::command(name, &config.binary, config.new.clone(), config.resume.clone())
+        };
+        harness.check()?;
+        harnesses.insert(name.clone(), harness);
+    }
+    Ok(harnesses)
+}
+
+/// The servers that recorded lives name: none of them is replaced by a second one while it lives.
+fn known_servers(store: &Store) -> Result<Vec<KnownServer>, StoreError> {
+    store.read(|tx| {
+        let mut servers = Vec::new();
+        let mut note = |session: &Session| {
+            if let Some(life) = session.life() {
+                let (socket, pid, started) = (life.socket.clone(), life.server_pid, life.server_started);
+                let server = KnownServer { socket, pid, started };
+                if !servers.contains(&server) {
+                    servers.push(server);
+                }
+            }
+        };
+        tx.for_each_item(&mut |item| {
+            if let Some(session) = item.ok().and_then(|item| item.session) {
+                note(&session);
+            }
+            std::ops::ControlFlow::Continue(())
+        })?;
+        Ok(servers)
+    })
+}
+
+/// Opens the store as its owner.
+pub fn open_store(layout: &StateLayout) -> Result<Store, StoreError> {
+    Store::open(Path::new(&layout.store_file()), &RandomIds)
+}
