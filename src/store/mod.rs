@@ -183,7 +183,7 @@ impl Owner {
             Mode::Grouped { queue, .. } => queue.submit(job),
             Mode::Inline(writer) => {
                 let writing = writer.lock().unwrap_or_else(PoisonError::into_inner);
-                commit::run_all(&self.engine, vec![job]);
+                commit::run_all(&self.engine, vec![job], &|| {});
                 drop(writing);
             }
         }

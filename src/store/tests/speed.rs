@@ -9,7 +9,7 @@ use super::*;
 #[ignore = "reports figures; timings are not asserted"]
 fn speed_of_accepting_in_groups() {
     for (items, in_flight) in [(10, 64), (100_000, 64), (10, 256)] {
-        let dir = tempfile::tempdir_in(".").unwrap();
+        let dir = tempfile::tempdir_in(std::env::var("SPEED_DIR").unwrap_or_else(|_| ".".into())).unwrap();
         let (path, store) = on_disk(&dir);
         for chunk in (1..=items).collect::<Vec<u64>>().chunks(2000) {
             let chunk = chunk.to_vec();
