@@ -286,9 +286,9 @@ impl WriteTx<'_> {
     }
 
     /// The next number of a counter; numbers begin with 1 and are never given twice.
-    fn take_number(&mut self, counter: &str) -> Result<u64, StoreError> {
+    fn take_number(&mut self, counter: &'static str) -> Result<u64, StoreError> {
         let next = self.counter(counter)?;
-        self.put(TableId::Counters, counter.as_bytes(), &keys::number(next + 1))?;
+        self.set_number(counter, next + 1);
         Ok(next)
     }
 
@@ -316,6 +316,9 @@ impl WriteTx<'_> {
 pub(super) trait Counters: Raw {
     /// The next number that `counter` gives.
     fn counter(&self, counter: &str) -> Result<u64, StoreError> {
+        if let Some(next) = self.number_in_hand(counter) {
+            return Ok(next);
+        }
         let key = counter.as_bytes();
         match self.get(TableId::Counters, key, keys::read_number)? {
             None => Ok(1),
