@@ -47,7 +47,7 @@ fn k17_a_messages_own_text_is_never_cut_or_escaped() {
 fn a_comment_comes_with_who_where_and_how_to_answer() {
     let prompt = shown(&[message(MessageKind::Comment, "ship it\n")], 0);
     assert!(prompt.starts_with("News for github:octo/hello#3, from the-loop: a comment on github:octo/hello#7."));
-    assert!(prompt.contains("`the-loop comment github:octo/hello#7`") && prompt.contains(MARKER));
+    assert!(prompt.contains("on the ticket of github:octo/hello#7") && prompt.contains(MARKER));
     assert!(prompt.ends_with("\n\nDelivery: d-1"));
     assert_eq!(
         blocks(&prompt),
