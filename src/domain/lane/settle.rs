@@ -12,11 +12,13 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
     let mut settling = Settling { view, work, policy, now, jitter, out: Settlement::default() };
     match done {
         Done::Spawned { life, conversation, cwd } => settling.spawned(life, |session| {
+            // A conversation that goes on knows what it is for; a fresh one is told with its next message.
+            session.introduced &= conversation.is_some() && session.conversation == *conversation;
             session.conversation.clone_from(conversation);
             session.cwd = Some(cwd.clone());
         }),
         Done::SpawnFailed { detail, permanent } => settling.spawn_failed(detail, *permanent),
-        Done::Submitted => settling.over("delivered"),
+        Done::Submitted => settling.delivered(),
         Done::Ended => settling.ended(),
         Done::PastedOnly | Done::Unsure(_) => {
             settling.out.keep_claim = true;
@@ -58,6 +60,13 @@ impl Settling<'_> {
             self.out.over.push((effect.place, how));
             self.log(LogEntry::info(EventName::DispatchSucceeded), &effect.body);
         }
+    }
+
+    fn delivered(&mut self) {
+        if self.session().is_some_and(|session| !session.introduced) {
+            self.change(|session| session.introduced = true);
+        }
+        self.over("delivered");
     }
 
     /// Changes the session the work was about.

@@ -22,7 +22,8 @@ fn message(kind: MessageKind, text: &str) -> Message {
 }
 
 fn shown(messages: &[Message], held: usize) -> String {
-    render(&Templates::default(), &reference("github:octo/hello#3"), &messages[0], &messages[1..], held)
+    let introduce = messages.iter().any(|message| message.kind == MessageKind::FirstPrompt);
+    render(&Templates::default(), &reference("github:octo/hello#3"), introduce, &messages[0], &messages[1..], held)
 }
 
 /// The texts between the fences, each with its head.
