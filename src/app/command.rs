@@ -25,7 +25,7 @@ impl App {
             let outcome = decide::decide_command(&command, &view, &settings.policy, now);
             let verdict = outcome.verdict;
             let lanes = tx.apply_outcome(outcome, now)?;
-            let waiting = tx.lane(&command.item.key(), usize::MAX)?.len();
+            let waiting = tx.lane_count(&command.item.key())?;
             Ok((commanded(&command, verdict, waiting), lanes))
         })
     }
@@ -33,13 +33,13 @@ impl App {
 
 impl App {
     /// How many effects wait in the lane of `item`.
-    pub fn waiting(&self, item: &WorkItemRef) -> Result<usize, StoreError> {
+    pub fn waiting(&self, item: &WorkItemRef) -> Result<u64, StoreError> {
         let lane = item.key();
-        self.parts.store.read(|tx| Ok(tx.lane(&lane, usize::MAX)?.len()))
+        self.parts.store.read(|tx| tx.lane_count(&lane))
     }
 }
 
-fn commanded(command: &OperatorCommand, verdict: Verdict, waiting: usize) -> Commanded {
+fn commanded(command: &OperatorCommand, verdict: Verdict, waiting: u64) -> Commanded {
     let reason = match verdict {
         Verdict::Accepted => None,
         Verdict::Dropped(reason) | Verdict::Refused(reason) => Some(reason.as_str().to_owned()),

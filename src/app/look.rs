@@ -60,7 +60,7 @@ pub fn session(tx: &impl View, reference: &WorkItemRef) -> Result<Response, Stor
         return Ok(Response::Session(None));
     }
     let row = rows.remove(0);
-    let waiting = tx.lane(&key, usize::MAX)?.len();
+    let waiting = tx.lane_count(&key)?;
     let life = item.session.as_ref().and_then(Session::life);
     Ok(Response::Session(Some(Box::new(SessionDetail {
         session: record(&item, &endpoints),

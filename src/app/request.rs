@@ -124,7 +124,7 @@ pub struct SessionDetail {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
     /// Effects waiting in its lane.
-    pub waiting: usize,
+    pub waiting: u64,
     /// What is being done right now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
@@ -152,7 +152,7 @@ pub struct Commanded {
     /// Whether it was refused.
     pub refused: bool,
     /// Effects it left for the daemon.
-    pub waiting: usize,
+    pub waiting: u64,
 }
 
 /// What an export did, or would do.
