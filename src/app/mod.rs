@@ -3,14 +3,17 @@
 use std::sync::{Arc, RwLock};
 
 use crate::domain::ids::InstanceId;
-use crate::domain::ports::{Clock, Ids, Runner};
+use crate::domain::ports::{Clock, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
+pub mod adopt;
 pub mod command;
+pub mod export;
 pub mod ingest;
 pub mod journal;
 pub mod look;
 pub mod perform;
+pub mod portable;
 pub mod request;
 pub mod settings;
 mod view;
@@ -30,6 +33,8 @@ pub struct Parts {
     pub store: Store,
     /// What hosts harnesses.
     pub runner: Arc<dyn Runner>,
+    /// The folder of portable records.
+    pub portable: Arc<dyn PortableFiles>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Fresh ids.

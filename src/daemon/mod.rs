@@ -2,6 +2,7 @@
 
 pub mod dispatcher;
 pub mod door;
+pub mod exporter;
 pub mod journal;
 pub mod receiver;
 pub mod wake;
