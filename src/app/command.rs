@@ -1,5 +1,6 @@
 //! The operator's control words: decided like a word on the ticket, in one transaction.
 
+use super::portable::PortableError;
 use super::request::Commanded;
 use super::{App, view};
 use crate::domain::decide::{self, OperatorCommand, Verdict};
@@ -9,13 +10,18 @@ use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::store::{StoreError, View as _};
 
 impl App {
-    /// Obeys `word` for `item`, and says what it did and which lanes have work now.
+    /// Obeys `word` for `item`, and says what it did and which lanes have work now. What other machines said about the
+    /// item is taken in first; a folder that cannot be read does not keep a person's word from being obeyed.
     pub fn command(
         &self,
         item: &WorkItemRef,
         word: &Command,
         actor: &str,
     ) -> Result<(Commanded, Vec<RefKey>), StoreError> {
+        match self.adopt_items(std::slice::from_ref(item)) {
+            Err(PortableError::Store(error)) => return Err(error),
+            Ok(_) | Err(PortableError::Files(_)) => {}
+        }
         let id =
             DeliveryId::parse(&format!("cli-{}", self.parts.ids.uuid())).map_err(|e| StoreError::Bug(e.to_string()))?;
         let command = OperatorCommand { item: item.clone(), word: word.clone(), actor: actor.to_owned(), id };

@@ -6,12 +6,15 @@ use crate::domain::ids::InstanceId;
 use crate::domain::ports::{Clock, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
+pub mod adopt;
 pub mod command;
 pub mod doctor;
+pub mod export;
 pub mod ingest;
 pub mod journal;
 pub mod look;
 pub mod perform;
+pub mod portable;
 pub mod request;
 pub mod settings;
 mod upkeep;
@@ -33,6 +36,7 @@ pub struct Parts {
     /// What hosts harnesses.
     pub runner: Arc<dyn Runner>,
     /// The portable files.
+    /// The folder of portable records.
     pub portable: Arc<dyn PortableFiles>,
     /// The time.
     pub clock: Arc<dyn Clock>,

@@ -19,19 +19,33 @@ pub(super) fn of_event(
     let mut view = View::empty(store.clone());
     view.delivery = tx.delivery(&event.delivery)?;
     view.watermark = tx.watermark()?;
-    for named in decide::named(event, policy) {
-        load(tx, &mut view, &named.reference)?;
+    for reference in touched(tx, event, policy)? {
+        load(tx, &mut view, &reference)?;
     }
+    if let Content::Speech(speech) = &event.content {
+        of_speech(tx, &mut view, event, speech)?;
+    }
+    Ok(view)
+}
+
+/// The items an event can touch, owners of pull requests aside.
+pub(super) fn touched(tx: &impl store::View, event: &Event, policy: &Policy) -> Result<Vec<WorkItemRef>, StoreError> {
+    let mut touched: Vec<WorkItemRef> = decide::named(event, policy).into_iter().map(|named| named.reference).collect();
     match &event.content {
-        Content::Speech(speech) => of_speech(tx, &mut view, event, speech)?,
+        Content::Speech(speech) => {
+            let Form::Check(check) = &speech.form else { return Ok(touched) };
+            touched.extend(decide::named_pull_requests(check, event));
+            touched.extend(tx.head(&check.head_sha)?);
+            touched.extend(decide::branch_items(check, event));
+        }
         Content::Fact(fact) => {
             if let Fact::Repository(change) = fact.as_ref() {
-                of_repository(tx, &mut view, event, change)?;
+                touched.extend(of_repository(tx, event, change)?);
             }
         }
         Content::Ignored(_) => {}
     }
-    Ok(view)
+    Ok(touched)
 }
 
 /// The rows a command about `item` can touch.
@@ -57,28 +71,21 @@ fn of_check(tx: &impl store::View, view: &mut View, event: &Event, check: &Check
     if let Some(head) = decide::checked_head(event, check) {
         view.head_checked = tx.identity(&head)? != decide::IdentityState::Unused;
     }
-    let pull_requests = decide::named_pull_requests(check, event).into_iter().chain(view.head_owner.clone());
-    for reference in pull_requests.chain(decide::branch_items(check, event)).collect::<Vec<_>>() {
-        load(tx, view, &reference)?;
-    }
     Ok(())
 }
 
 /// A fact about a repository is about every item of it.
 fn of_repository(
     tx: &impl store::View,
-    view: &mut View,
     event: &Event,
     change: &RepositoryFact,
-) -> Result<(), StoreError> {
+) -> Result<Vec<WorkItemRef>, StoreError> {
     let repository = match change {
         RepositoryFact::Renamed { from } | RepositoryFact::Transferred { from } => Some(from),
         RepositoryFact::Deleted => event.repository.as_ref().map(|repository| &repository.reference),
     };
-    for item in repository.map(|repository| tx.items_of_repo(&repository.key())).transpose()?.unwrap_or_default() {
-        load(tx, view, &item.reference)?;
-    }
-    Ok(())
+    let items = repository.map(|repository| tx.items_of_repo(&repository.key())).transpose()?.unwrap_or_default();
+    Ok(items.into_iter().map(|item| item.reference).collect())
 }
 
 /// The item of `reference` with its endpoints, and the records that list it.

@@ -86,6 +86,11 @@ pub trait View: Raw {
         })
     }
 
+    /// The keys of all items, in order; no row is decoded.
+    fn item_keys(&self) -> Result<Vec<RefKey>, StoreError> {
+        list(self, TableId::Items, &Span::all(), usize::MAX, |key, _| whole(TableId::Items, key))
+    }
+
     /// The items of one repository, by its lower-case key (`github:octo/hello`), in the order of keys.
     fn items_of_repo(&self, repo_key: &str) -> Result<Vec<Item>, StoreError> {
         let span = Span::prefix(format!("{repo_key}#").as_bytes());

@@ -188,6 +188,7 @@ pub(super) fn deliver(draft: &mut Draft<'_>, matched: &Match, identity: Option<&
     let body = EffectBody::Deliver { endpoint, identity: identity.cloned(), message: Box::new(message), generation };
     draft.effect(&matched.owner, Class::Ordinary, body);
     let entry = LogEntry::info(EventName::DispatchQueued).with("delivery", delivery.as_str());
+    let entry = entry.with_some("firstPrompt", identity.is_none().then_some(true));
     draft.log(entry.with("endpoint", about.to_string()), &matched.owner);
 }
 
