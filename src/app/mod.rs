@@ -7,6 +7,7 @@ use crate::domain::ports::{Clock, Ids, Runner};
 use crate::store::Store;
 
 pub mod command;
+mod in_flight;
 pub mod ingest;
 pub mod journal;
 pub mod look;
@@ -16,12 +17,14 @@ pub mod settings;
 mod view;
 mod work;
 
+use in_flight::InFlight;
 pub use settings::Settings;
 
 /// The product over one store: what the daemon, a command and the simulation all drive.
 #[derive(Clone)]
 pub struct App {
     parts: Arc<Parts>,
+    in_flight: InFlight,
 }
 
 /// What the product is made of.
@@ -43,7 +46,7 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts) }
+        Self { parts: Arc::new(parts), in_flight: InFlight::default() }
     }
 
     /// The store.
