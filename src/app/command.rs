@@ -27,6 +27,8 @@ impl App {
         let command = OperatorCommand { item: item.clone(), word: word.clone(), actor: actor.to_owned(), id };
         let (settings, store, now) = (self.settings(), self.parts.store.id(), self.now());
         self.parts.store.write(move |tx| {
+            let item = view::present_item(tx, &command.item)?;
+            let command = OperatorCommand { item, ..command.clone() };
             let view = view::of_item(tx, &store, &command.item)?;
             let outcome = decide::decide_command(&command, &view, &settings.policy, now);
             let verdict = outcome.verdict;

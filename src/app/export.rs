@@ -83,6 +83,14 @@ impl App {
         Ok(all)
     }
 
+    /// Brings the files of these items up to date.
+    ///
+    /// # Errors
+    /// As [`App::export_marked`].
+    pub fn export_items(&self, items: &[WorkItemRef]) -> Result<ExportRun, PortableError> {
+        self.export(items)
+    }
+
     /// What [`App::export_all`] would do; writes nothing.
     ///
     /// # Errors

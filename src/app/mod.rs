@@ -10,9 +10,11 @@ pub mod adopt;
 pub mod command;
 pub mod doctor;
 pub mod export;
+mod in_flight;
 pub mod ingest;
 pub mod journal;
 pub mod look;
+pub mod order;
 pub mod perform;
 pub mod portable;
 pub mod request;
@@ -21,12 +23,14 @@ mod upkeep;
 mod view;
 mod work;
 
+use in_flight::InFlight;
 pub use settings::Settings;
 
 /// The product over one store: what the daemon, a command and the simulation all drive.
 #[derive(Clone)]
 pub struct App {
     parts: Arc<Parts>,
+    in_flight: InFlight,
 }
 
 /// What the product is made of.
@@ -51,7 +55,7 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts) }
+        Self { parts: Arc::new(parts), in_flight: InFlight::default() }
     }
 
     /// The store.

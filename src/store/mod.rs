@@ -20,6 +20,7 @@ mod engine;
 mod error;
 mod keys;
 mod migrate;
+mod moves;
 mod open;
 mod overlay;
 mod prune;

@@ -93,11 +93,15 @@ impl Settling<'_> {
         self.view.session(self.work.endpoint())
     }
 
+    /// Whether the session is still in the life that the work was claimed for.
+    fn is_wanted(&self) -> bool {
+        let asked = self.work.session().generation;
+        self.session().is_some_and(|session| session.generation == asked && session.is_live())
+    }
+
     /// A spawn that completes after a stop ends at once.
     fn spawned(&mut self, life: &Life, learn: impl FnOnce(&mut Session)) {
-        let asked = self.work.session().generation;
-        let wanted = self.session().is_some_and(|session| session.generation == asked && session.is_live());
-        if wanted {
+        if self.is_wanted() {
             let life = life.clone();
             self.change(|session| {
                 learn(session);
@@ -127,6 +131,10 @@ impl Settling<'_> {
     fn spawn_failed(&mut self, detail: &str, permanent: bool) {
         let entry = LogEntry::warn(EventName::SessionSpawnFailed).with("detail", detail);
         self.log_entry(entry);
+        if !self.is_wanted() {
+            // Stopped, or begun anew, meanwhile: the failure is not the present life's.
+            return self.over("no-longer-wanted");
+        }
         let failed = self.session().map_or(0, |session| session.failed_spawns) + 1;
         self.change(|session| session.failed_spawns = failed);
         let for_pull_request = matches!(self.work.endpoint(), EndpointRef::PullRequest(_));
@@ -140,9 +148,7 @@ impl Settling<'_> {
         } else if permanent || failed > self.policy.max_retries {
             let now = self.now;
             self.change(|session| {
-                if session.is_live() {
-                    session.state = SessionState::Closed { at: now, reason: EndReason::SpawnFailed };
-                }
+                session.state = SessionState::Closed { at: now, reason: EndReason::SpawnFailed };
             });
             self.bury(DeadReason::RetriesExhausted, detail);
         } else {

@@ -35,6 +35,7 @@ fn full_item() -> Item {
             updated_at: Some(NOW),
             closed_at: Some(NOW),
             head: Some(Head { branch: "loop/x".into(), sha: "ab12".into(), in_base_repository: true }),
+            moved_to: None,
         },
         sections: Sections {
             control: Some(Control {
