@@ -69,6 +69,12 @@ impl App {
         Arc::clone(&guard)
     }
 
+    /// Puts another configuration in place of this one; what is being decided goes on with the old one.
+    pub fn replace_settings(&self, settings: Settings) {
+        let mut guard = self.parts.settings.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *guard = Arc::new(settings);
+    }
+
     /// The time of the app's own clock.
     pub fn now(&self) -> crate::domain::time::Time {
         self.parts.clock.now()
