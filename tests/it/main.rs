@@ -6,6 +6,7 @@
 mod cli;
 #[path = "../support/payloads.rs"]
 mod payloads;
+mod program;
 mod receiver;
 mod support;
 mod tmux;
