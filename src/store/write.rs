@@ -259,10 +259,16 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Stores everything an event changes; answers the lanes in which new effects wait.
+    /// Stores everything an event changes; answers the lanes that have news: new effects, or a changed record for which
+    /// something waits (a resume makes nothing new and releases what is there).
     pub fn apply_outcome(&mut self, outcome: Outcome, now: Time) -> Result<Vec<RefKey>, StoreError> {
         self.apply_changes(&outcome.changes, now)?;
         let mut lanes = BTreeSet::new();
+        for lane in outcome.changes.iter().filter_map(lane_of) {
+            if self.lane_count(&lane)? > 0 {
+                lanes.insert(lane);
+            }
+        }
         for effect in outcome.effects {
             lanes.insert(effect.lane.clone());
             self.push_effect(effect, now)?;
@@ -309,6 +315,15 @@ impl WriteTx<'_> {
         row: &impl serde::Serialize,
     ) -> Result<(), StoreError> {
         self.put(table, key, &rows::encode(table, row)?)
+    }
+}
+
+/// The lane whose next step depends on what `change` puts.
+fn lane_of(change: &Change) -> Option<RefKey> {
+    match change {
+        Change::Item(item) => Some(item.reference.key()),
+        Change::Endpoint { owner, .. } => Some(owner.clone()),
+        Change::Seen { .. } | Change::Identity { .. } | Change::Head { .. } | Change::Mark { .. } => None,
     }
 }
 
