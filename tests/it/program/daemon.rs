@@ -33,10 +33,15 @@ impl Daemon {
 impl World {
     /// Starts the daemon and waits until it says that it is ready.
     pub fn start(&self) {
+        self.start_with(&[]);
+    }
+
+    /// The same with more in the daemon's environment.
+    pub fn start_with(&self, environment: &[(&str, &str)]) {
         let log = self.path("daemon.log");
         let file = File::create(&log).unwrap();
         let mut command = self.command("start --foreground");
-        command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file);
+        command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file).envs(environment.iter().copied());
         let mut child = command.spawn().unwrap();
         let said = || fs::read_to_string(&log).unwrap();
         let mut address = None;

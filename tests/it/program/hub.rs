@@ -81,7 +81,10 @@ pub struct Connection {
 
 impl Connection {
     pub fn open(address: SocketAddr) -> Result<Self> {
-        let stream = TcpStream::connect(address)?;
+        TcpStream::connect(address).and_then(Self::over)
+    }
+
+    pub fn over(stream: TcpStream) -> Result<Self> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;

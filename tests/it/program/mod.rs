@@ -2,5 +2,11 @@
 
 mod burst;
 mod daemon;
+mod demo;
 mod hub;
+mod operator;
+mod outside;
+mod receiving;
+mod routing;
+mod trust;
 mod world;

@@ -75,7 +75,7 @@ impl World {
         for directory in ["repo/.git", "repo/.the-loop", "user", "heard"] {
             fs::create_dir_all(world.path(directory)).unwrap();
         }
-        world.write_agent(&AGENT.replace('@', world.path("").to_str().unwrap()));
+        world.write_listening_agent();
         world.configure(routing);
         world
     }
@@ -102,6 +102,12 @@ impl World {
         self.server.path(name)
     }
 
+    /// The agent that hears everything.
+    pub fn write_listening_agent(&self) {
+        self.write_agent(&AGENT.replace('@', self.path("").to_str().unwrap().trim_end_matches('/')));
+    }
+
+    /// Another program in the agent's place.
     pub fn write_agent(&self, script: &str) {
         let path = self.path("agent");
         // Written aside and renamed: a file that is open for writing cannot be run.
