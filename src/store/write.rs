@@ -268,17 +268,19 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Stores everything an event changes; answers the lanes in which new effects wait, or old ones arrived.
+    /// Stores everything an event changes; answers the lanes that have news: new effects, or a changed record for which
+    /// something waits (a resume makes nothing new and releases what is there; a move brings a whole lane).
     pub fn apply_outcome(&mut self, outcome: Outcome, now: Time) -> Result<Vec<RefKey>, StoreError> {
         self.apply_changes(&outcome.changes, now)?;
-        let moved = outcome.changes.iter().filter_map(|change| match change {
-            Change::Move { to, .. } => Some(to.key()),
-            _ => None,
-        });
-        let mut lanes: BTreeSet<RefKey> = moved.collect();
+        let mut lanes = BTreeSet::new();
         for effect in outcome.effects {
             lanes.insert(effect.lane.clone());
             self.push_effect(effect, now)?;
+        }
+        for lane in outcome.changes.iter().filter_map(lane_of) {
+            if !lanes.contains(&lane) && self.lane_count(&lane)? > 0 {
+                lanes.insert(lane);
+            }
         }
         for entry in &outcome.log {
             self.append_journal(entry, now)?;
@@ -322,6 +324,20 @@ impl WriteTx<'_> {
         row: &impl serde::Serialize,
     ) -> Result<(), StoreError> {
         self.put(table, key, &rows::encode(table, row)?)
+    }
+}
+
+/// The lane whose next step depends on what `change` puts.
+fn lane_of(change: &Change) -> Option<RefKey> {
+    match change {
+        Change::Item(item) => Some(item.reference.key()),
+        Change::Endpoint { owner, .. } => Some(owner.clone()),
+        Change::Move { to, .. } => Some(to.key()),
+        Change::Seen { .. }
+        | Change::Identity { .. }
+        | Change::Names { .. }
+        | Change::Head { .. }
+        | Change::Mark { .. } => None,
     }
 }
 
