@@ -1,8 +1,9 @@
 //! Use cases: load, call the pure function, save, in one transaction. Nothing here prints or knows an adapter.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use crate::domain::ids::InstanceId;
+use crate::domain::portable::FolderId;
 use crate::domain::ports::{Clock, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
@@ -25,6 +26,8 @@ pub use settings::Settings;
 #[derive(Clone)]
 pub struct App {
     parts: Arc<Parts>,
+    /// The portable folder as it was last met, under whose name its stamps are kept.
+    folder: Arc<Mutex<Option<FolderId>>>,
 }
 
 /// What the product is made of.
@@ -48,7 +51,7 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts) }
+        Self { parts: Arc::new(parts), folder: Arc::default() }
     }
 
     /// The store.
