@@ -1,8 +1,9 @@
 //! Use cases: load, call the pure function, save, in one transaction. Nothing here prints or knows an adapter.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use crate::domain::ids::InstanceId;
+use crate::domain::portable::FolderId;
 use crate::domain::ports::{Clock, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
@@ -31,6 +32,8 @@ pub use settings::Settings;
 pub struct App {
     parts: Arc<Parts>,
     in_flight: InFlight,
+    /// The portable folder as it was last met, under whose name its stamps are kept.
+    folder: Arc<Mutex<Option<FolderId>>>,
 }
 
 /// What the product is made of.
@@ -56,6 +59,7 @@ impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
         Self { parts: Arc::new(parts), in_flight: InFlight::default() }
+        Self { parts: Arc::new(parts), folder: Arc::default() }
     }
 
     /// The store.

@@ -8,7 +8,6 @@ use std::process::Command as Program;
 use the_loop::domain::decide::Urgency;
 use the_loop::domain::log::EventName;
 use the_loop::domain::portable::{Command, Ended, Poll, Section};
-use the_loop::store::View as _;
 
 use super::{Place, at, commanded, control, reference};
 
@@ -169,14 +168,16 @@ fn k59_an_older_file_disturbs_nothing_until_somebody_asks() {
 
 #[test]
 fn a_change_during_the_export_keeps_the_mark() {
-    let place = Place::new();
-    let item = place.armed(15, 10);
-    // The mark of a version that is not the item's any more.
-    place.change(&item, |row| row.sections.control = Some(control(Command::Pause, "mona", 20)));
-    let key = item.key();
-    let kept = place.app.store().write(move |tx| tx.clear_mark_if(&key, 1)).unwrap();
-    assert!(!kept && place.is_marked(&item));
-    place.export();
+    let (place, meddler) = Place::meddled();
+    let item = reference(15);
+    place.change(&item, |row| row.sections.control = Some(control(Command::Start, "mona", 10)));
+    let (app, changed) = (place.app.clone(), item.clone());
+    *meddler.lock().unwrap() = Some(Box::new(move || {
+        super::change(&app, &changed, |row| row.sections.control = Some(control(Command::Stop, "mona", 20)));
+    }));
+    assert_eq!(place.export().len(), 1);
+    assert!(place.is_marked(&item) && place.record(&item).is_armed(), "what was written is no longer what is so");
+    assert_eq!(place.export().len(), 1);
     assert!(!place.is_marked(&item) && !place.record(&item).is_armed());
 }
 

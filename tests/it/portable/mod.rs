@@ -1,6 +1,7 @@
 //! Export and adoption over a real folder: an app in memory, files that git and other machines may change.
 
 mod adopt;
+mod daemon;
 mod export;
 mod refused;
 
@@ -8,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use tempfile::TempDir;
 use the_loop::adapters::portable_files::PortableDir;
@@ -19,15 +20,18 @@ use the_loop::domain::ids::{BatchId, InstanceId, Login};
 use the_loop::domain::item::Item;
 use the_loop::domain::log::{EventName, LogEntry};
 use the_loop::domain::policy::Policy;
-use the_loop::domain::portable::{Command, Control, Record, RequestedAt, Section, Source, parse, render};
+use the_loop::domain::portable::files::{Export, FileError, Held, Located, Look, Written};
+use the_loop::domain::portable::{
+    Command, Control, FolderId, Record, RequestedAt, Section, Source, Stamp, parse, render,
+};
 use the_loop::domain::ports::{
-    Clock, DeliverRequest, Delivered, Pane, PasteStyle, Remembered, Runner, RunnerError, SpawnRequest,
+    Clock, DeliverRequest, Delivered, Pane, PasteStyle, PortableFiles, Remembered, Runner, RunnerError, SpawnRequest,
 };
 use the_loop::domain::reference::WorkItemRef;
 use the_loop::domain::session::{Life, PaneKey, Session, SessionState};
 use the_loop::domain::time::Time;
 use the_loop::store::testing::CrashBackend;
-use the_loop::store::{Store, View as _};
+use the_loop::store::{Store, View as _, WriteTx};
 
 /// A runner that is never reached.
 struct Nobody;
@@ -60,6 +64,49 @@ impl Runner for Nobody {
     }
 }
 
+/// What happens once, after files were written and before anybody is told.
+pub type Meddler = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
+
+struct Meddled(PortableDir, Meddler);
+
+impl PortableFiles for Meddled {
+    fn folder(&self) -> Result<Option<FolderId>, FileError> {
+        self.0.folder()
+    }
+
+    fn names(&self) -> Result<Vec<String>, FileError> {
+        self.0.names()
+    }
+
+    fn leftovers(&self, now: Time) -> Result<Vec<WorkItemRef>, FileError> {
+        self.0.leftovers(now)
+    }
+
+    fn look(&self, name: &str, known: Option<&Stamp>, now: Time) -> Result<Look, FileError> {
+        self.0.look(name, known, now)
+    }
+
+    fn locate(&self, item: &WorkItemRef, now: Time) -> Result<Located, FileError> {
+        self.0.locate(item, now)
+    }
+
+    fn export(
+        &self,
+        items: &[Export<'_>],
+        done: &mut dyn FnMut(usize, Result<Written, Held>),
+    ) -> Result<FolderId, FileError> {
+        let folder = self.0.export(items, done)?;
+        if let Some(meddle) = self.1.lock().unwrap().take() {
+            meddle();
+        }
+        Ok(folder)
+    }
+
+    fn check(&self, items: &[Export<'_>], told: &mut dyn FnMut(usize, Result<bool, Held>)) -> Result<(), FileError> {
+        self.0.check(items, told)
+    }
+}
+
 /// The real clock, turned ahead.
 struct Ahead(AtomicI64);
 
@@ -78,12 +125,23 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Self {
+        Self::with(|path| Arc::new(PortableDir::new(path)))
+    }
+
+    /// A place in which something is done right after the next export's files are written.
+    pub fn meddled() -> (Self, Meddler) {
+        let meddler = Meddler::default();
+        let kept = Arc::clone(&meddler);
+        (Self::with(move |path| Arc::new(Meddled(PortableDir::new(path), kept))), meddler)
+    }
+
+    fn with(files: impl FnOnce(PathBuf) -> Arc<dyn PortableFiles>) -> Self {
         let root = tempfile::tempdir().unwrap();
         let clock = Arc::new(Ahead(AtomicI64::new(3600)));
         let app = App::new(Parts {
             store: Store::open_inline(CrashBackend::new(Vec::new()), &RandomIds).unwrap(),
             runner: Arc::new(Nobody),
-            portable: Arc::new(PortableDir::new(root.path().join("portable"))),
+            portable: files(root.path().join("portable")),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             ids: Arc::new(RandomIds),
             instance: InstanceId("test".into()),
@@ -139,17 +197,8 @@ impl Place {
     }
 
     /// Changes an item and asks for its export, as a decision would.
-    pub fn change(&self, item: &WorkItemRef, change: impl Fn(&mut Item) + Send + 'static) {
-        let item = item.clone();
-        let now = self.app.now();
-        let write = move |tx: &mut the_loop::store::WriteTx<'_>| {
-            let mut row = tx.item(&item.key())?.unwrap_or_else(|| Item::new(item.clone()));
-            row.version += 1;
-            change(&mut row);
-            tx.put_item(&row)?;
-            tx.put_mark(&item.key(), Urgency::Now, row.version, now)
-        };
-        self.app.store().write(write).unwrap();
+    pub fn change(&self, item: &WorkItemRef, change_row: impl Fn(&mut Item) + Send + 'static) {
+        change(&self.app, item, change_row);
     }
 
     /// An item that mona armed at `second`, exported.
@@ -193,6 +242,19 @@ impl Place {
     pub fn adopt(&self, item: &WorkItemRef) -> the_loop::app::portable::Adoption {
         self.app.adopt_items(std::slice::from_ref(item)).unwrap()
     }
+}
+
+/// Changes an item and asks for its export, as a decision would.
+pub fn change(app: &App, item: &WorkItemRef, change: impl Fn(&mut Item) + Send + 'static) {
+    let (item, now) = (item.clone(), app.now());
+    let write = move |tx: &mut WriteTx<'_>| {
+        let mut row = tx.item(&item.key())?.unwrap_or_else(|| Item::new(item.clone()));
+        row.version += 1;
+        change(&mut row);
+        tx.put_item(&row)?;
+        tx.put_mark(&item.key(), Urgency::Now, row.version, now)
+    };
+    app.store().write(write).unwrap();
 }
 
 pub fn reference(number: u64) -> WorkItemRef {

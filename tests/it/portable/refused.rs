@@ -47,7 +47,7 @@ fn f04_conflict_markers_are_refused_with_their_line() {
 
 #[test]
 fn j01_k56_a_key_that_stands_twice_is_refused() {
-    is_refused(TWICE.as_bytes(), "control");
+    is_refused(TWICE.as_bytes(), "duplicate key");
 }
 
 #[test]
