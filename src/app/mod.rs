@@ -11,6 +11,8 @@ mod in_flight;
 pub mod ingest;
 pub mod journal;
 pub mod look;
+#[cfg(test)]
+mod moving;
 pub mod perform;
 pub mod request;
 pub mod settings;

@@ -90,9 +90,9 @@ impl App {
                 Done::Spawned { life, conversation, cwd: request.cwd }
             }
             Err(RunnerError::SpawnFailed(detail)) => Done::SpawnFailed { detail, permanent: false },
-            Err(error @ (RunnerError::Unreachable(_) | RunnerError::OtherStore { .. })) => {
-                Done::Unreachable(error.to_string())
-            }
+            Err(RunnerError::Unreachable(why)) => Done::Unreachable(why),
+            // Sure that nothing was started: a person decides which of the two lives on.
+            Err(error @ RunnerError::OtherStore { .. }) => Done::Busy(error.to_string()),
         }
     }
 

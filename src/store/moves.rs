@@ -100,9 +100,9 @@ impl WriteTx<'_> {
 
 const fn endpoint_of(body: &mut EffectBody) -> &mut EndpointRef {
     match body {
-        EffectBody::Spawn { endpoint, .. } | EffectBody::Deliver { endpoint, .. } | EffectBody::End { endpoint, .. } => {
-            endpoint
-        }
+        EffectBody::Spawn { endpoint, .. }
+        | EffectBody::Deliver { endpoint, .. }
+        | EffectBody::End { endpoint, .. } => endpoint,
     }
 }
 

@@ -10,8 +10,8 @@ use super::error::StoreError;
 use super::keys::{self, Span};
 use super::raw::{Flow, Raw, ReadTx, WriteTx};
 use super::rows::{
-    self, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, RepositoryRow, SessionRow,
-    SettledRow, StampRow, StateRow, UndecidableRow,
+    self, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, RepositoryRow,
+    SessionRow, SettledRow, StampRow, StateRow, UndecidableRow,
 };
 use super::tables::TableId;
 use crate::domain::decide::{DeliveryState, IdentityState, Urgency};

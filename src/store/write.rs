@@ -6,8 +6,8 @@ use super::error::StoreError;
 use super::keys;
 use super::raw::{Raw, WriteTx};
 use super::rows::{
-    self, AtRow, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRowRef, MarkRow, MarkedRow, RepositoryRow,
-    SessionRow, SettledRow, StampRow, StateRow, UndecidableRow,
+    self, AtRow, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRowRef, MarkRow, MarkedRow,
+    RepositoryRow, SessionRow, SettledRow, StampRow, StateRow, UndecidableRow,
 };
 use super::tables::TableId;
 use super::view::View;

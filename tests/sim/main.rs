@@ -52,3 +52,8 @@ fn silent_terminals_lost_replies_and_dying_panes() {
 fn stops_closes_and_reopenings_against_work_in_flight() {
     run(&Plan::endings(), 60);
 }
+
+#[test]
+fn p12_new_names_of_the_repository_against_work_in_flight() {
+    run(&Plan::renames(), 60);
+}

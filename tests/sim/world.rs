@@ -35,6 +35,8 @@ pub struct Plan {
     pub window: u64,
     /// Whether people stop, close, reopen and pause.
     pub endings: bool,
+    /// Chance that what happens is a new name of the repository, percent.
+    pub renames: u64,
     /// A runner with a planted fault, around the terminal.
     pub wrap: fn(Terminal) -> Arc<dyn Runner>,
 }
@@ -42,7 +44,17 @@ pub struct Plan {
 impl Plan {
     pub fn calm() -> Self {
         let temper = Temper::default();
-        Self { steps: 150, items: 4, temper, crash: 0, again: 10, window: 1, endings: false, wrap: |t| Arc::new(t) }
+        Self {
+            steps: 150,
+            items: 4,
+            temper,
+            crash: 0,
+            again: 10,
+            window: 1,
+            endings: false,
+            renames: 0,
+            wrap: |t| Arc::new(t),
+        }
     }
 
     pub fn crashes() -> Self {
@@ -65,6 +77,10 @@ impl Plan {
 
     pub fn endings() -> Self {
         Self { endings: true, window: 4, steps: 220, ..Self::storm() }
+    }
+
+    pub fn renames() -> Self {
+        Self { renames: 5, ..Self::endings() }
     }
 }
 
@@ -133,7 +149,7 @@ impl World {
             off: Arc::default(),
             app: None,
             lives: 0,
-            github: GitHub::new(plan.items, plan.endings),
+            github: GitHub::new(plan.items, plan.endings, plan.renames),
             outbox: Vec::new(),
             trace: std::env::var("SIM_SEED").is_ok(),
             plan,

@@ -194,9 +194,10 @@ impl<'a> Draft<'a> {
     /// A repository with items of ours is known by its id from now on.
     fn note_repository(&mut self) {
         let Some(Repository { reference, id }) = &self.event.repository else { return };
-        let here = self.touched.iter().any(|(key, known)| {
-            self.items.contains(key) && known.item.reference.repo().is_same(reference)
-        });
+        let here = self
+            .touched
+            .iter()
+            .any(|(key, known)| self.items.contains(key) && known.item.reference.repo().is_same(reference));
         let named = self.extra.iter().any(|change| matches!(change, Change::Names { .. }));
         if *id != 0 && here && !named && self.view.names.is_none() {
             let names = Names::new(reference.clone());

@@ -134,7 +134,15 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new() -> Self {
         let view = View::empty(StoreId("store".into()));
-        Self { view, policy: policy(), deliveries: Vec::new(), identities: Vec::new(), names: Default::default(), seen: Vec::new(), marked: Vec::new() }
+        Self {
+            view,
+            policy: policy(),
+            deliveries: Vec::new(),
+            identities: Vec::new(),
+            names: Default::default(),
+            seen: Vec::new(),
+            marked: Vec::new(),
+        }
     }
 
     /// Decides an event over the rows and applies the outcome, under the present names as the application does.

@@ -22,13 +22,13 @@ mod moves;
 #[cfg(test)]
 mod moving;
 mod operator;
-mod records;
-mod resolve;
-mod speech;
 #[cfg(test)]
 mod properties;
+mod records;
+mod resolve;
 #[cfg(test)]
 mod rules;
+mod speech;
 #[cfg(test)]
 mod tests;
 mod view;

@@ -94,9 +94,10 @@ pub(super) fn renamed(draft: &mut Draft<'_>, from: &RepoRef) -> Verdict {
     }
     moving.sort();
     moving.dedup_by_key(|reference| reference.key());
-    let (at, reason) = (draft.now, EndReason::Renamed);
+    let reason = EndReason::Renamed;
     for from in &moving {
         if let Ok(to) = to.item(from.number()) {
+            let at = draft.item(from).and_then(last_heard).unwrap_or(draft.now);
             let item_id = draft.item(from).and_then(|item| item.facts.item_id);
             go(draft, &Move { from, to: &to, at, reason, repository_id: (id != 0).then_some(id), item_id });
         }
@@ -111,6 +112,13 @@ pub(super) fn renamed(draft: &mut Draft<'_>, from: &RepoRef) -> Verdict {
 /// Whether `item` can be one of the repository with GitHub's id `id`; unknown ids are believed.
 pub(super) fn is_of_repository(item: &Item, id: u64) -> bool {
     id == 0 || item.facts.repository_id.is_none_or(|recorded| recorded == id)
+}
+
+/// The latest of GitHub's times that is known of an item. A name is left no later than that: it may come back, and what
+/// is said then must be later than its leaving on GitHub's own clock.
+fn last_heard(item: &Item) -> Option<Time> {
+    let command = item.sections.control.as_ref().and_then(Control::at);
+    command.max(item.sections.commanded_at).max(item.facts.updated_at)
 }
 
 /// Whether there is anything of ours to keep.
@@ -155,8 +163,7 @@ fn is_over_there(old: &Item, there: &Item, moving: &Move<'_>) -> bool {
     let began_after = |at: Option<Time>| facts::began_after(Some(old), at);
     let closed = there.facts.open == Some(false) && there.facts.updated_at > old.facts.updated_at;
     let ended = there.sections.ended.as_ref().map(|ended| ended.at);
-    !is_back(there, moving)
-        && (closed && !began_after(there.facts.closed_at) || ended.is_some() && !began_after(ended))
+    !is_back(there, moving) && (closed && !began_after(there.facts.closed_at) || ended.is_some() && !began_after(ended))
 }
 
 /// Whether the new name is one that the item had before.
@@ -200,7 +207,11 @@ fn left_behind(old: &Item, moving: &Move<'_>, kept: bool) -> Item {
 fn arriving(old: Item, there: Item, moving: &Move<'_>) -> Item {
     let back = is_back(&there, moving);
     let is_newer = !back && there.facts.updated_at > old.facts.updated_at;
-    let open = if is_newer { there.facts.open.or(old.facts.open) } else { old.facts.open.or(there.facts.open.filter(|_| !back)) };
+    let open = if is_newer {
+        there.facts.open.or(old.facts.open)
+    } else {
+        old.facts.open.or(there.facts.open.filter(|_| !back))
+    };
     let facts = Facts {
         repository_id: moving.repository_id.or(there.facts.repository_id),
         item_id: moving.item_id.or(there.facts.item_id),

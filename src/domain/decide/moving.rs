@@ -264,7 +264,10 @@ fn ids_are_stored_with_every_record() {
     let facts = &rows.known(7).item.facts;
     assert_eq!((facts.repository_id, facts.item_id), (Some(101), Some(5007)));
     // Started from a pull request: the issue's own id is learnt when an event shows it.
-    rows.take(&comment(8, Subject { labels: vec![LABEL.into()], ..pull_request(18, Some(8)) }, "mona", 5, "the-loop start"), 5);
+    rows.take(
+        &comment(8, Subject { labels: vec![LABEL.into()], ..pull_request(18, Some(8)) }, "mona", 5, "the-loop start"),
+        5,
+    );
     let facts = &rows.known(8).item.facts;
     assert_eq!((facts.repository_id, facts.item_id), (Some(101), None));
     rows.take(&comment(80, subject(8), "mona", 6, "x"), 6);

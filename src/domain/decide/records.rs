@@ -192,7 +192,8 @@ pub(super) fn note_ids(draft: &mut Draft<'_>, subject: &Subject) {
 /// That the item is open, when what starts it shows so and is newer than what is recorded.
 fn note_open(draft: &mut Draft<'_>, reference: &WorkItemRef, subject: &Subject) {
     let facts = &mut draft.item_mut(reference).facts;
-    if reference.key() == subject.reference.key() && subject.open == Some(true) && subject.updated_at > facts.updated_at {
+    if reference.key() == subject.reference.key() && subject.open == Some(true) && subject.updated_at > facts.updated_at
+    {
         (facts.open, facts.updated_at) = (Some(true), subject.updated_at);
     }
 }
@@ -216,8 +217,12 @@ pub(super) fn deliver(draft: &mut Draft<'_>, matched: &Match, identity: Option<&
             let held = session.breaker.tripped;
             feed_breaker(&mut session.breaker, author.clone(), now, limit, minutes);
             if session.breaker.tripped && !held {
-                let entry = LogEntry::warn(EventName::SessionBreakerTripped).with("endpoint", about_endpoint(&endpoint, matched));
-                draft.log(entry.with("login", author).with("deliveries", limit).with("minutes", minutes), &matched.owner);
+                let entry = LogEntry::warn(EventName::SessionBreakerTripped)
+                    .with("endpoint", about_endpoint(&endpoint, matched));
+                draft.log(
+                    entry.with("login", author).with("deliveries", limit).with("minutes", minutes),
+                    &matched.owner,
+                );
             }
         }
     }

@@ -20,12 +20,8 @@ fn to(outcome: &Outcome) -> Vec<EndpointRef> {
 }
 
 fn closed(number: u64, second: i64) -> Event {
-    let subject = Subject {
-        open: Some(false),
-        closed_at: Some(at(second)),
-        updated_at: Some(at(second)),
-        ..subject(number)
-    };
+    let subject =
+        Subject { open: Some(false), closed_at: Some(at(second)), updated_at: Some(at(second)), ..subject(number) };
     fact(&format!("closed-{number}-{second}"), subject, ItemFact::Closed { merged: false })
 }
 
@@ -202,7 +198,9 @@ fn a_close_of_an_unknown_item_is_remembered_and_not_exported() {
     assert!(rows.marked.is_empty());
     let old = rows.take(&comment(70, subject(7), "mona", 10, "the-loop start"), 22);
     assert_eq!((old.verdict, verbs(&old).len()), (Verdict::Dropped(DropReason::OlderCommand), 0));
-    assert!(old.log.iter().any(|entry| entry.event == EventName::ControlRejected && entry.fields.contains_key("lostTo")));
+    assert!(
+        old.log.iter().any(|entry| entry.event == EventName::ControlRejected && entry.fields.contains_key("lostTo"))
+    );
     rows.take(&reopened(7, 30), 31);
     assert_eq!(rows.take(&comment(71, subject(7), "mona", 32, "the-loop start"), 32).verdict, Verdict::Accepted);
 }
@@ -252,12 +250,22 @@ fn k40_k41_closed_reopened_closed_again_ends_every_time() {
 }
 
 #[test]
+fn k22_a_close_heard_after_a_later_resume_ends_the_life_it_was_said_of() {
+    let mut rows = Rows::new().with_live(7);
+    rows.take(&comment(70, subject(7), "mona", 5, "the-loop pause"), 5);
+    rows.take(&comment(71, subject(7), "mona", 20, "the-loop resume"), 20);
+    assert_eq!(verbs(&rows.take(&closed(7, 10), 21)), ["end"]);
+    assert!(rows.known(7).item.live_session().is_none());
+}
+
+#[test]
 fn k42_a_close_from_before_the_reopening_undoes_nothing() {
     let mut rows = Rows::new().with_live(7);
     rows.take(&comment(70, pull_request(16, Some(7)), "mona", 9, "x"), 9);
     let open = Subject { updated_at: Some(at(30)), ..pull_request(16, None) };
     rows.take(&fact("r", open, ItemFact::Reopened), 30);
-    let over = Subject { open: Some(false), updated_at: Some(at(20)), closed_at: Some(at(20)), ..pull_request(16, None) };
+    let over =
+        Subject { open: Some(false), updated_at: Some(at(20)), closed_at: Some(at(20)), ..pull_request(16, None) };
     rows.take(&fact("c", over, ItemFact::Closed { merged: true }), 31);
     assert_eq!(rows.known(7).endpoints[0].state, SessionState::Recorded);
 }
@@ -273,7 +281,8 @@ fn a_start_after_a_stop_gives_open_pull_requests_their_conversations_back() {
         endpoint.conversation = ConversationId::parse("c").ok();
     }
     assert_eq!(verbs(&rows.take(&comment(70, subject(7), "mona", 10, "the-loop stop"), 10)), ["end"; 3]);
-    let merged = Subject { open: Some(false), updated_at: Some(at(11)), closed_at: Some(at(11)), ..pull_request(17, None) };
+    let merged =
+        Subject { open: Some(false), updated_at: Some(at(11)), closed_at: Some(at(11)), ..pull_request(17, None) };
     rows.take(&fact("c", merged, ItemFact::Closed { merged: true }), 11);
     rows.take(&comment(71, subject(7), "mona", 12, "the-loop start"), 12);
     let states: Vec<_> = rows.known(7).endpoints.iter().map(|e| (e.reference.number(), e.state.clone())).collect();
@@ -284,11 +293,7 @@ fn a_start_after_a_stop_gives_open_pull_requests_their_conversations_back() {
 #[test]
 fn k32_a_strangers_pull_request_is_started_only_as_itself() {
     let mut rows = Rows::new();
-    let theirs = Subject {
-        author: Login::parse("eve"),
-        labels: vec![LABEL.into()],
-        ..pull_request(66, Some(7))
-    };
+    let theirs = Subject { author: Login::parse("eve"), labels: vec![LABEL.into()], ..pull_request(66, Some(7)) };
     rows.take(&comment(70, theirs, "mona", 9, "the-loop start"), 9);
     assert_eq!(rows.view.items.keys().map(|key| key.as_str().to_owned()).collect::<Vec<_>>(), ["github:octo/hello#66"]);
 }
@@ -296,7 +301,8 @@ fn k32_a_strangers_pull_request_is_started_only_as_itself() {
 #[test]
 fn a_close_links_nothing_and_a_paused_record_spawns_no_endpoint() {
     let mut rows = Rows::new().with_live(7);
-    let over = Subject { open: Some(false), updated_at: Some(at(9)), closed_at: Some(at(9)), ..pull_request(16, Some(7)) };
+    let over =
+        Subject { open: Some(false), updated_at: Some(at(9)), closed_at: Some(at(9)), ..pull_request(16, Some(7)) };
     rows.take(&fact("c", over, ItemFact::Closed { merged: true }), 9);
     assert!(rows.known(7).endpoints.is_empty());
     rows.take(&comment(70, subject(7), "mona", 10, "the-loop pause"), 10);
@@ -313,5 +319,7 @@ fn already_listed_is_no_write_and_no_event() {
     assert!(first.log.iter().any(|entry| entry.event == EventName::SessionPrLinked));
     let again = rows.take(&opened("o2"), 10);
     assert!(!again.log.iter().any(|entry| entry.event == EventName::SessionPrLinked));
-    assert!(!again.changes.iter().any(|change| matches!(change, super::Change::Endpoint { .. } | super::Change::Item(_))));
+    assert!(
+        !again.changes.iter().any(|change| matches!(change, super::Change::Endpoint { .. } | super::Change::Item(_)))
+    );
 }

@@ -25,6 +25,11 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
         Done::Unknown(detail) => settling.bury(DeadReason::Unknown, detail),
         Done::HarnessGone => settling.respawn(),
         Done::Busy(why) => settling.wait(retry::after_busy(now), why),
+        // No answer is no refusal: the harness may run, and only its key finds it. Asking again is the same spawn.
+        Done::Unreachable(_) if matches!(work, Work::Spawn { .. }) => {
+            settling.out.keep_claim = true;
+            settling.out.until = Some(retry::after_silence(now));
+        }
         Done::Unreachable(why) => settling.wait(retry::after_silence(now), why),
     }
     settling.out
