@@ -15,6 +15,8 @@ mod in_flight;
 pub mod ingest;
 pub mod journal;
 pub mod look;
+#[cfg(test)]
+mod moving;
 pub mod order;
 pub mod perform;
 pub mod portable;
@@ -42,7 +44,6 @@ pub struct Parts {
     pub store: Store,
     /// What hosts harnesses.
     pub runner: Arc<dyn Runner>,
-    /// The portable files.
     /// The folder of portable records.
     pub portable: Arc<dyn PortableFiles>,
     /// The time.
@@ -58,8 +59,7 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), in_flight: InFlight::default() }
-        Self { parts: Arc::new(parts), folder: Arc::default() }
+        Self { parts: Arc::new(parts), in_flight: InFlight::default(), folder: Arc::default() }
     }
 
     /// The store.

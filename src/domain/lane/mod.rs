@@ -10,6 +10,8 @@ use super::time::Time;
 mod next;
 mod retry;
 mod settle;
+#[cfg(test)]
+mod tests;
 
 pub use next::next;
 pub use settle::{give_up, settle};
