@@ -6,24 +6,31 @@ use crate::domain::ids::InstanceId;
 use crate::domain::ports::{Clock, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
+pub mod adopt;
 pub mod command;
 pub mod doctor;
+pub mod export;
+mod in_flight;
 pub mod ingest;
 pub mod journal;
 pub mod look;
+pub mod order;
 pub mod perform;
+pub mod portable;
 pub mod request;
 pub mod settings;
 mod upkeep;
 mod view;
 mod work;
 
+use in_flight::InFlight;
 pub use settings::Settings;
 
 /// The product over one store: what the daemon, a command and the simulation all drive.
 #[derive(Clone)]
 pub struct App {
     parts: Arc<Parts>,
+    in_flight: InFlight,
 }
 
 /// What the product is made of.
@@ -33,6 +40,7 @@ pub struct Parts {
     /// What hosts harnesses.
     pub runner: Arc<dyn Runner>,
     /// The portable files.
+    /// The folder of portable records.
     pub portable: Arc<dyn PortableFiles>,
     /// The time.
     pub clock: Arc<dyn Clock>,
@@ -47,7 +55,7 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts) }
+        Self { parts: Arc::new(parts), in_flight: InFlight::default() }
     }
 
     /// The store.

@@ -18,6 +18,8 @@ struct Ticket {
     started: bool,
     /// The last word or close in GitHub's time that counts for it, and whether it disarms.
     last_word: Option<(Time, bool)>,
+    /// Another machine disarmed it: somebody will start it again.
+    disarmed_elsewhere: bool,
 }
 
 pub struct GitHub {
@@ -31,7 +33,14 @@ pub struct GitHub {
 impl GitHub {
     pub fn new(items: u64, endings: bool) -> Self {
         let tickets = (1..=items)
-            .map(|number| Ticket { number, open: true, pull_request_open: None, started: false, last_word: None })
+            .map(|number| Ticket {
+                number,
+                open: true,
+                pull_request_open: None,
+                started: false,
+                last_word: None,
+                disarmed_elsewhere: false,
+            })
             .collect();
         let repo = RepoRef::parse("octo/hello").expect("a repository");
         Self { repo, tickets, endings, next_delivery: 0, second: 0 }
@@ -53,7 +62,7 @@ impl GitHub {
     pub fn something(&mut self, rng: &mut Rng, now: Time) -> Arrival {
         // GitHub's times have one-second steps, and its clock is its own.
         self.second += i64::from(rng.chance(70));
-        let at = Time::from_millis(1_780_000_000_000).plus_seconds(self.second);
+        let at = self.time();
         let _ = now;
         let index = rng.below(self.tickets.len() as u64) as usize;
         let (number, started) = (self.tickets[index].number, self.tickets[index].started);
@@ -69,6 +78,11 @@ impl GitHub {
         if self.tickets[index].last_word.is_some_and(|(_, disarms)| disarms) && rng.chance(50) {
             return self.said(index, at, "the-loop start", false);
         }
+        if self.tickets[index].disarmed_elsewhere && rng.chance(50) {
+            self.tickets[index].disarmed_elsewhere = false;
+            self.second += 1;
+            return self.said(index, self.time(), "the-loop start", false);
+        }
         match rng.below(if self.endings { 16 } else { 9 }) {
             0..=4 => self.comment(number, SubjectKind::Issue, at, "", "mona"),
             5 => self.comment(number, SubjectKind::Issue, at, "", "stranger"),
@@ -83,6 +97,27 @@ impl GitHub {
         }
     }
 
+    /// GitHub's clock.
+    fn time(&self) -> Time {
+        Time::from_millis(1_780_000_000_000).plus_seconds(self.second)
+    }
+
+    /// One of the issues, and the time.
+    pub fn some_item(&self, rng: &mut Rng) -> (WorkItemRef, Time) {
+        let number = rng.pick(&self.tickets).number;
+        (self.repo.item(number).expect("a number"), self.time())
+    }
+
+    /// Another machine commanded something by a portable file.
+    pub fn commanded(&mut self, item: &WorkItemRef, at: Time, disarms: bool) {
+        let Some(index) = self.tickets.iter().position(|ticket| ticket.number == item.number()) else { return };
+        match disarms {
+            // It only holds; whether the session ends is GitHub's affair.
+            true => self.tickets[index].disarmed_elsewhere = true,
+            false => self.word(index, at, false),
+        }
+    }
+
     fn word(&mut self, index: usize, at: Time, disarms: bool) {
         let ticket = &mut self.tickets[index];
         // At a tie the disarming word wins, as in the join.
@@ -92,8 +127,8 @@ impl GitHub {
     }
 
     fn said(&mut self, index: usize, at: Time, word: &str, disarms: bool) -> Arrival {
-        // A resume only acts on a paused session, so it is no word to count on.
-        if word != "the-loop resume" {
+        // A resume only acts on a paused session, so it is no word to count on; one that overtakes a stop may act.
+        if word != "the-loop resume" || self.tickets[index].open {
             self.word(index, at, disarms && word == "the-loop stop");
         }
         let number = self.tickets[index].number;

@@ -86,7 +86,10 @@ fn trail(app: &App) -> Trail {
         .read(|tx| {
             let journal = tx.journal(0, usize::MAX)?;
             let of = |name: EventName| {
-                let entries = journal.iter().filter(move |(_, _, entry)| entry.event == name);
+                // A first prompt says what the item is; the text that made it is queued beside it, when it is new.
+                let entries = journal
+                    .iter()
+                    .filter(move |(_, _, entry)| entry.event == name && !entry.fields.contains_key("firstPrompt"));
                 entries.filter_map(|(_, _, entry)| entry.fields.get("delivery")?.as_str().map(str::to_owned))
             };
             let mut queued: Vec<String> = of(EventName::DispatchQueued).collect();
@@ -181,7 +184,8 @@ fn not_closed(app: &App, world: &World) -> Vec<String> {
         }
         for pane in panes.values().filter(|pane| pane.alive) {
             if GitHub::owner_of(&pane.request.reference).key() == reference.key() {
-                violations.push(format!("closed stays closed: a pane of {reference} lives"));
+                let life = &pane.life;
+                violations.push(format!("closed stays closed: a pane of {reference} lives: {life:?}"));
             }
         }
     }

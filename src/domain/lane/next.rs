@@ -1,6 +1,6 @@
 //! The next step of a lane: each effect is checked again just before it acts.
 
-use super::{ENDPOINT_SPAWN_TRIES, LaneView, MAX_BATCH, MAX_BATCH_BYTES, Next, Work};
+use super::{ENDPOINT_SPAWN_TRIES, HELD_BY_BREAKER, LaneView, MAX_BATCH, MAX_BATCH_BYTES, Next, Work};
 use crate::domain::effect::{Class, Effect, EffectBody, EndpointRef, Place};
 use crate::domain::message::Message;
 use crate::domain::session::{EndReason, Life, Session, SessionState};
@@ -44,7 +44,7 @@ pub fn next(view: &LaneView, now: Time) -> Next {
             },
         }
     }
-    Next::Wait { until: None, why: "breaker" }
+    Next::Wait { until: None, why: HELD_BY_BREAKER }
 }
 
 /// Why the whole lane is held, if it is.
