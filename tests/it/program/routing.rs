@@ -61,6 +61,8 @@ fn k06_items_with_equal_slugs_are_two_sessions_before_and_after_a_restart() {
         }
     }
     assert_eq!(panes(), before);
+    let files = || std::fs::read_dir(world.path("repo/.the-loop/portable")).map_or(0, Iterator::count);
+    wait_for("a portable file for each of them", PATIENCE, || files() == 4);
 }
 
 #[test]
