@@ -7,7 +7,11 @@ use super::reference::WorkItemRef;
 use super::session::{EndReason, Life, Session};
 use super::time::Time;
 
+#[cfg(test)]
+mod fixtures;
 mod next;
+#[cfg(test)]
+mod outcomes;
 mod retry;
 mod settle;
 #[cfg(test)]
