@@ -3,7 +3,7 @@
 //! This runs before every decision, so it costs a stat when nothing changed: no file is read whose stamp is the stored
 //! one, and the folder is listed only when a file is news. A missing file, or a merely older one, is no fact.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use super::portable::{Adoption, Incoming, Known, Loaded, PortableError, dir_of, said, say_once};
 use super::{App, view};
@@ -15,7 +15,7 @@ use crate::domain::portable::join::join_preferring_ours;
 use crate::domain::portable::{Record, Stamp};
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::time::Time;
-use crate::store::{Job, StoreError, View, WriteTx};
+use crate::store::{Job, ReadTx, StoreError, View, WriteTx};
 
 /// How often a file is judged anew because its item changed meanwhile; then it is judged inside the transaction.
 const ROUNDS: usize = 3;
@@ -25,6 +25,9 @@ struct Watched {
     item: WorkItemRef,
     file: Option<(String, Known)>,
 }
+
+/// The names under which an item's file was looked for, with what was found.
+type Looks = Vec<(String, Look)>;
 
 /// What a look at an item's file asks for.
 enum Step {
@@ -70,26 +73,27 @@ impl App {
         let known = self.parts.store.read(|tx| tx.stamps(&dir))?;
         let known: std::collections::HashMap<String, Known> =
             known.into_iter().filter_map(|(_, stamp)| Some((stamp.file, Known::parse(&stamp.stamp)?))).collect();
+        let names = files.names()?;
+        let looks: Vec<(&str, Option<&Stamp>)> =
+            names.iter().map(|name| (name.as_str(), known.get(name).and_then(Known::closed))).collect();
         let mut items: Vec<WorkItemRef> = Vec::new();
-        for name in files.names()? {
-            let stamp = known.get(&name).filter(|known| !known.open).map(|known| &known.stamp);
-            if let Look::News(news) = files.look(&name, stamp, now)? {
+        files.look_each(&looks, now, &mut |_, look| {
+            if let Look::News(news) = look {
                 items.push(news.record.reference);
             }
-        }
+        })?;
         self.adopt_items(&items)
     }
 
     fn adopt_watched(
         &self,
-        watched: impl FnOnce(&crate::store::ReadTx<'_>, &str) -> Result<Vec<Watched>, StoreError>,
+        watched: impl Fn(&ReadTx<'_>, &str) -> Result<Vec<Watched>, StoreError>,
         thorough: bool,
     ) -> Result<Adoption, PortableError> {
-        let Some(folder) = self.parts.portable.folder()? else { return Ok(Adoption::default()) };
-        let dir = dir_of(folder);
+        let Some((dir, watched, looks)) = self.look(watched)? else { return Ok(Adoption::default()) };
         let mut adoption = Adoption::default();
-        for watched in self.parts.store.read(|tx| watched(tx, &dir))? {
-            match self.look(&watched, thorough)? {
+        for (watched, looks) in watched.iter().zip(looks) {
+            match self.step(watched, looks, thorough)? {
                 Step::Nothing => {}
                 Step::Keep(file, stamp) => self.keep(&dir, &watched.item.key(), &file, stamp),
                 Step::Join(news) => adoption.merge(self.join(&dir, &watched.item, news)?),
@@ -99,28 +103,57 @@ impl App {
         Ok(adoption)
     }
 
-    fn look(&self, watched: &Watched, thorough: bool) -> Result<Step, PortableError> {
+    /// Looks at the files of what is watched. The folder is opened once: its name among the stamps is the one it had the
+    /// last time, and everything is done again when it is another folder by now.
+    fn look(
+        &self,
+        watched: impl Fn(&ReadTx<'_>, &str) -> Result<Vec<Watched>, StoreError>,
+    ) -> Result<Option<(String, Vec<Watched>, Vec<Looks>)>, PortableError> {
         let (files, now) = (&self.parts.portable, self.now());
-        let slug = watched.item.slug();
-        let usual = [slug.file_name(), slug.file_name_with(&watched.item.key())];
-        let known = watched.file.iter().map(|(name, known)| (name, Some(known)));
-        let others = usual.iter().filter(|name| watched.file.as_ref().is_none_or(|(known, _)| known != *name));
-        for (name, known) in known.chain(others.map(|name| (name, None))) {
-            let stamp = known.filter(|known| !known.open).map(|known| &known.stamp);
-            match files.look(name, stamp, now)? {
+        let met = || self.folder.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut folder = *met();
+        loop {
+            let Some(id) = folder.map_or_else(|| files.folder(), |id| Ok(Some(id)))? else { return Ok(None) };
+            let dir = dir_of(id);
+            let watched = self.parts.store.read(|tx| watched(tx, &dir))?;
+            let names: Vec<(usize, String, Option<&Known>)> =
+                watched.iter().enumerate().flat_map(|(at, watched)| watched.names(at)).collect();
+            let asked: Vec<(&str, Option<&Stamp>)> =
+                names.iter().map(|(_, name, known)| (name.as_str(), known.and_then(Known::closed))).collect();
+            let mut looks: Vec<Looks> = watched.iter().map(|_| Vec::new()).collect();
+            let found = files.look_each(&asked, now, &mut |at, look| {
+                if let Some((of, name, _)) = names.get(at) {
+                    looks[*of].push((name.clone(), look));
+                }
+            })?;
+            *met() = found;
+            if found == Some(id) || found.is_none() {
+                return Ok(found.map(|_| (dir, watched, looks)));
+            }
+            folder = found;
+        }
+    }
+
+    /// What follows from the looks at an item's files, in the order they are preferred.
+    fn step(&self, watched: &Watched, looks: Looks, thorough: bool) -> Result<Step, PortableError> {
+        for (name, look) in looks {
+            let known = watched.file.as_ref().is_some_and(|(known, _)| *known == name);
+            match look {
                 Look::Missing => {}
                 Look::Unchanged | Look::Later => return Ok(Step::Nothing),
-                Look::Aged(stamp) => return Ok(Step::Keep(name.clone(), stamp)),
-                Look::News(news) if known.is_some() && news.record.reference.key() == watched.item.key() => {
+                Look::Aged(stamp) => return Ok(Step::Keep(name, stamp)),
+                Look::News(news) if known && news.record.reference.key() == watched.item.key() => {
                     return Ok(Step::Join(vec![*news]));
                 }
                 Look::Refused(refusal) if self.was_told(&watched.item, &format!("{name}: {refusal}"))? => {
                     return Ok(Step::Nothing);
                 }
-                Look::News(_) | Look::Refused(_) => return self.locate(&watched.item, now),
+                Look::News(_) | Look::Refused(_) => return self.locate(&watched.item, self.now()),
             }
         }
-        if thorough { self.locate(&watched.item, now) } else { Ok(Step::Nothing) }
+        // A file that was there under a name of its own may have come back under the usual one.
+        let moved = watched.file.as_ref().is_some_and(|(name, _)| *name != watched.item.slug().file_name());
+        if thorough || moved { self.locate(&watched.item, self.now()) } else { Ok(Step::Nothing) }
     }
 
     fn locate(&self, item: &WorkItemRef, now: Time) -> Result<Step, PortableError> {
@@ -203,6 +236,17 @@ impl Watched {
         let stamp = tx.stamp(dir, &item.key())?;
         let file = stamp.and_then(|stamp| Some((stamp.file, Known::parse(&stamp.stamp)?)));
         Ok(Self { item, file })
+    }
+
+    /// The names its file may have: the one it had, else the two it would get.
+    fn names(&self, at: usize) -> Vec<(usize, String, Option<&Known>)> {
+        match &self.file {
+            Some((name, known)) => vec![(at, name.clone(), Some(known))],
+            None => {
+                let slug = self.item.slug();
+                vec![(at, slug.file_name(), None), (at, slug.file_name_with(&self.item.key()), None)]
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Export: the portable files follow the store. Marks say which have to; a mark goes only with the version that was
 //! written, so a crash anywhere leaves the file whole and the mark set.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::App;
@@ -262,27 +262,29 @@ fn due(tx: &impl View, files: &dyn PortableFiles, dir: Option<&str>, now: Time) 
     let stamps = dir.map(|dir| tx.stamps(dir)).transpose()?.unwrap_or_default();
     let known: HashMap<RefKey, (String, Known)> =
         stamps.into_iter().filter_map(|(key, stamp)| Some((key, (stamp.file, Known::parse(&stamp.stamp)?)))).collect();
+    let is_settled = |key: &RefKey, known: &Known| known.settled && !known.open && !marks.contains(key);
+    let settled: Vec<(&RefKey, &(String, Known))> =
+        known.iter().filter(|(key, (_, known))| is_settled(key, known)).collect();
+    let asked: Vec<(&str, Option<&Stamp>)> =
+        settled.iter().map(|(_, (file, known))| (file.as_str(), Some(&known.stamp))).collect();
     let mut due = Due { items: Vec::new(), unchanged: 0, aged: Vec::new() };
-    for key in tx.item_keys()? {
-        let settled = known.get(&key).filter(|(_, known)| known.settled && !known.open && !marks.contains(&key));
-        if let Some((file, known)) = settled {
-            match files.look(file, Some(&known.stamp), now)? {
-                Look::Unchanged => {
-                    due.unchanged += 1;
-                    continue;
-                }
-                Look::Aged(stamp) => {
-                    due.unchanged += 1;
-                    due.aged.push((key, file.clone(), stamp));
-                    continue;
-                }
-                _ => {}
-            }
+    let mut right: HashSet<&RefKey> = HashSet::with_capacity(settled.len());
+    files.look_each(&asked, now, &mut |at, look| {
+        let Some((key, (file, _))) = settled.get(at) else { return };
+        match look {
+            Look::Unchanged => {}
+            Look::Aged(stamp) => due.aged.push(((*key).clone(), file.clone(), stamp)),
+            _ => return,
         }
-        let loaded = match WorkItemRef::parse(key.as_str()) {
-            Ok(reference) => Loaded::read(tx, dir, &reference)?,
-            Err(error) => return Err(StoreError::Bug(error.to_string()).into()),
-        };
+        right.insert(key);
+    })?;
+    for key in tx.item_keys()? {
+        if right.contains(&key) {
+            due.unchanged += 1;
+            continue;
+        }
+        let reference = WorkItemRef::parse(key.as_str()).map_err(|error| StoreError::Bug(error.to_string()))?;
+        let loaded = Loaded::read(tx, dir, &reference)?;
         if !loaded.record.is_husk() {
             due.items.push(loaded.item.reference);
         }

@@ -1,8 +1,9 @@
 //! Use cases: load, call the pure function, save, in one transaction. Nothing here prints or knows an adapter.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use crate::domain::ids::InstanceId;
+use crate::domain::portable::FolderId;
 use crate::domain::ports::{Clock, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
@@ -14,6 +15,8 @@ mod in_flight;
 pub mod ingest;
 pub mod journal;
 pub mod look;
+#[cfg(test)]
+mod moving;
 pub mod order;
 pub mod perform;
 pub mod portable;
@@ -31,6 +34,8 @@ pub use settings::Settings;
 pub struct App {
     parts: Arc<Parts>,
     in_flight: InFlight,
+    /// The portable folder as it was last met, under whose name its stamps are kept.
+    folder: Arc<Mutex<Option<FolderId>>>,
 }
 
 /// What the product is made of.
@@ -39,7 +44,6 @@ pub struct Parts {
     pub store: Store,
     /// What hosts harnesses.
     pub runner: Arc<dyn Runner>,
-    /// The portable files.
     /// The folder of portable records.
     pub portable: Arc<dyn PortableFiles>,
     /// The time.
@@ -55,7 +59,7 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), in_flight: InFlight::default() }
+        Self { parts: Arc::new(parts), in_flight: InFlight::default(), folder: Arc::default() }
     }
 
     /// The store.
@@ -67,6 +71,12 @@ impl App {
     pub fn settings(&self) -> Arc<Settings> {
         let guard = self.parts.settings.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         Arc::clone(&guard)
+    }
+
+    /// Puts another configuration in place of this one; what is being decided goes on with the old one.
+    pub fn replace_settings(&self, settings: Settings) {
+        let mut guard = self.parts.settings.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *guard = Arc::new(settings);
     }
 
     /// The time of the app's own clock.

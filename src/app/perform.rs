@@ -118,7 +118,12 @@ impl Looking {
                 // Another worker does it, under the name the item had when it was claimed.
                 return Ok(Look::Progress(Progress::Waiting(Some(self.now.plus_seconds(1)))));
             }
-            return recover(tx, claim);
+            return match recover(tx, claim)? {
+                Look::Claimed(claimed) if claimed.work.is_slow() && !self.allow_slow => {
+                    Ok(Look::Progress(Progress::NeedsSlow))
+                }
+                look => Ok(look),
+            };
         }
         let mut limit = MAX_BATCH + 1;
         loop {

@@ -63,6 +63,11 @@ impl Known {
         serde_json::from_str(text).ok()
     }
 
+    /// The stamp by which the file can be passed over.
+    pub fn closed(&self) -> Option<&Stamp> {
+        (!self.open).then_some(&self.stamp)
+    }
+
     pub fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

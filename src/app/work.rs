@@ -100,9 +100,9 @@ impl App {
                 Done::Spawned { life, conversation, cwd: request.cwd }
             }
             Err(RunnerError::SpawnFailed(detail)) => Done::SpawnFailed { detail, permanent: false },
-            Err(error @ (RunnerError::Unreachable(_) | RunnerError::OtherStore { .. })) => {
-                Done::Unreachable(error.to_string())
-            }
+            Err(error @ RunnerError::Unreachable(_)) => Done::Unreachable(error.to_string()),
+            // Nothing was started.
+            Err(error @ RunnerError::OtherStore { .. }) => Done::Busy(error.to_string()),
         }
     }
 

@@ -269,18 +269,18 @@ impl WriteTx<'_> {
     }
 
     /// Stores everything an event changes; answers the lanes that have news: new effects, or a changed record for which
-    /// something waits (a resume makes nothing new and releases what is there; a move brings what waited elsewhere).
+    /// something waits (a resume makes nothing new and releases what is there; a move brings a whole lane).
     pub fn apply_outcome(&mut self, outcome: Outcome, now: Time) -> Result<Vec<RefKey>, StoreError> {
         self.apply_changes(&outcome.changes, now)?;
         let mut lanes = BTreeSet::new();
-        for lane in outcome.changes.iter().filter_map(lane_of) {
-            if self.lane_count(&lane)? > 0 {
-                lanes.insert(lane);
-            }
-        }
         for effect in outcome.effects {
             lanes.insert(effect.lane.clone());
             self.push_effect(effect, now)?;
+        }
+        for lane in outcome.changes.iter().filter_map(lane_of) {
+            if !lanes.contains(&lane) && self.lane_count(&lane)? > 0 {
+                lanes.insert(lane);
+            }
         }
         for entry in &outcome.log {
             self.append_journal(entry, now)?;
@@ -335,9 +335,9 @@ fn lane_of(change: &Change) -> Option<RefKey> {
         Change::Move { to, .. } => Some(to.key()),
         Change::Seen { .. }
         | Change::Identity { .. }
+        | Change::Names { .. }
         | Change::Head { .. }
-        | Change::Mark { .. }
-        | Change::Names { .. } => None,
+        | Change::Mark { .. } => None,
     }
 }
 

@@ -6,6 +6,7 @@
 mod cli;
 #[path = "../support/payloads.rs"]
 mod payloads;
+mod portable;
 mod program;
 mod receiver;
 mod support;

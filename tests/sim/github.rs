@@ -2,7 +2,8 @@
 
 use the_loop::app::ingest::Arrival;
 use the_loop::domain::event::{
-    Check, Content, Event, Fact, Form, Head, Identity, ItemFact, Repository, Speech, Subject, SubjectKind,
+    Check, Content, Event, Fact, Form, Head, Identity, ItemFact, Repository, RepositoryFact, Speech, Subject,
+    SubjectKind,
 };
 use the_loop::domain::ids::{DeliveryId, Login};
 use the_loop::domain::reference::{RepoRef, WorkItemRef};
@@ -26,12 +27,15 @@ pub struct GitHub {
     repo: RepoRef,
     tickets: Vec<Ticket>,
     endings: bool,
+    /// Chance that the repository gets another name instead, percent.
+    renames: u64,
+    names: u64,
     next_delivery: u64,
     second: i64,
 }
 
 impl GitHub {
-    pub fn new(items: u64, endings: bool) -> Self {
+    pub fn new(items: u64, endings: bool, renames: u64) -> Self {
         let tickets = (1..=items)
             .map(|number| Ticket {
                 number,
@@ -43,7 +47,7 @@ impl GitHub {
             })
             .collect();
         let repo = RepoRef::parse("octo/hello").expect("a repository");
-        Self { repo, tickets, endings, next_delivery: 0, second: 0 }
+        Self { repo, tickets, endings, renames, names: 0, next_delivery: 0, second: 0 }
     }
 
     /// Issues whose newest word or close disarms them: they must not be live in the end.
@@ -64,6 +68,9 @@ impl GitHub {
         self.second += i64::from(rng.chance(70));
         let at = self.time();
         let _ = now;
+        if self.renames > 0 && rng.chance(self.renames) {
+            return self.rename();
+        }
         let index = rng.below(self.tickets.len() as u64) as usize;
         let (number, started) = (self.tickets[index].number, self.tickets[index].started);
         if !started {
@@ -118,6 +125,16 @@ impl GitHub {
         }
     }
 
+    /// The repository goes by another name; everything said from now on names that.
+    fn rename(&mut self) -> Arrival {
+        self.names += 1;
+        let to = RepoRef::parse(&format!("octo/hello{}", self.names)).expect("a repository");
+        let from = std::mem::replace(&mut self.repo, to);
+        let change = Fact::Repository(RepositoryFact::Renamed { from });
+        let delivery = self.delivery();
+        self.arrival("repository", delivery, Login::parse("mona"), Content::Fact(Box::new(change)))
+    }
+
     fn word(&mut self, index: usize, at: Time, disarms: bool) {
         let ticket = &mut self.tickets[index];
         // At a tie the disarming word wins, as in the join.
@@ -127,9 +144,11 @@ impl GitHub {
     }
 
     fn said(&mut self, index: usize, at: Time, word: &str, disarms: bool) -> Arrival {
-        // A resume only acts on a paused session, so it is no word to count on; one that overtakes a stop may act.
-        if word != "the-loop resume" || self.tickets[index].open {
+        if word != "the-loop resume" {
             self.word(index, at, disarms && word == "the-loop stop");
+        } else if self.tickets[index].open {
+            // It only acts on a paused session, so it is no word to count on; but heard before an older stop it wins.
+            self.tickets[index].last_word = self.tickets[index].last_word.map(|(earlier, _)| (earlier.max(at), false));
         }
         let number = self.tickets[index].number;
         self.comment(number, SubjectKind::Issue, at, word, "mona")

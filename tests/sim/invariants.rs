@@ -144,7 +144,9 @@ fn to_another_item(app: &App, typed: &[(String, String)]) -> Vec<String> {
         for (delivery, owner) in &about {
             let pane_ref = the_loop::domain::reference::WorkItemRef::parse(pane).unwrap();
             let mark = marker(&DeliveryId::parse(delivery).unwrap());
-            if text.contains(&mark) && GitHub::owner_of(&pane_ref).to_string() != *owner {
+            // Repositories change their names here, and their numbers stay.
+            let owner_number = the_loop::domain::reference::WorkItemRef::parse(owner).unwrap().number();
+            if text.contains(&mark) && GitHub::owner_of(&pane_ref).number() != owner_number {
                 violations.push(format!("none to another item: {delivery} of {owner} was typed into {pane}"));
             }
         }
@@ -183,7 +185,7 @@ fn not_closed(app: &App, world: &World) -> Vec<String> {
             violations.push(format!("closed stays closed: {reference} is {:?}", session.state));
         }
         for pane in panes.values().filter(|pane| pane.alive) {
-            if GitHub::owner_of(&pane.request.reference).key() == reference.key() {
+            if GitHub::owner_of(&pane.request.reference).number() == reference.number() {
                 let life = &pane.life;
                 violations.push(format!("closed stays closed: a pane of {reference} lives: {life:?}"));
             }

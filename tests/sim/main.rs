@@ -60,3 +60,8 @@ fn stops_closes_and_reopenings_against_work_in_flight() {
 fn other_machines_edits_arm_nobody_and_lose_nothing() {
     run(&Plan::machines(), 60);
 }
+
+#[test]
+fn p12_new_names_of_the_repository_against_work_in_flight() {
+    run(&Plan::renames(), 60);
+}

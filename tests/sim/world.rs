@@ -40,6 +40,8 @@ pub struct Plan {
     pub window: u64,
     /// Whether people stop, close, reopen and pause.
     pub endings: bool,
+    /// Chance that what happens is a new name of the repository, percent.
+    pub renames: u64,
     /// A runner with a planted fault, around the terminal.
     pub wrap: fn(Terminal) -> Arc<dyn Runner>,
     /// Chance per step that another machine changes a portable file, percent.
@@ -59,6 +61,7 @@ impl Plan {
             again: 10,
             window: 1,
             endings: false,
+            renames: 0,
             wrap: |t| Arc::new(t),
             machine: 0,
             wrap_folder: |f| Arc::new(f),
@@ -85,6 +88,10 @@ impl Plan {
 
     pub fn endings() -> Self {
         Self { endings: true, window: 4, steps: 220, ..Self::storm() }
+    }
+
+    pub fn renames() -> Self {
+        Self { renames: 5, ..Self::endings() }
     }
 }
 
@@ -165,7 +172,7 @@ impl World {
             off: Arc::default(),
             app: None,
             lives: 0,
-            github: GitHub::new(plan.items, plan.endings),
+            github: GitHub::new(plan.items, plan.endings, plan.renames),
             outbox: Vec::new(),
             trace: std::env::var("SIM_SEED").is_ok(),
             plan,

@@ -24,7 +24,7 @@ pub(super) enum Applied {
     /// It acted on the live session, or was recorded; the rest of the comment can be delivered.
     Acted,
     /// It started a record; the rest of the comment goes where the match says.
-    Started(Match),
+    Started(Box<Match>),
     /// It did not apply.
     Refused(DropReason),
 }
@@ -50,7 +50,7 @@ pub(super) fn act(draft: &mut Draft<'_>, said: &Said<'_>, matches: &[Match], fir
         let seed = records::Seed { subject: said.subject, by_fact: false };
         match apply(draft, owner, &control, &seed, Origin::Ticket) {
             Applied::Refused(reason) => refused = Some(reason),
-            Applied::Started(started) => acted.push(started),
+            Applied::Started(started) => acted.push(*started),
             Applied::Acted => acted.extend(matches.iter().filter(|m| m.owner.key() == owner.key()).cloned()),
         }
     }
@@ -148,7 +148,7 @@ fn start(
     match started {
         Ok(matched) => {
             record(draft, owner, control);
-            Applied::Started(matched)
+            Applied::Started(Box::new(matched))
         }
         Err(reason) => Applied::Refused(reason),
     }

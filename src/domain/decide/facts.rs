@@ -6,7 +6,7 @@ use super::{DropReason, Urgency, Verdict, ending, moves, records, speech};
 use crate::domain::event::{Fact, ItemFact, RepositoryFact, Subject, SubjectKind};
 use crate::domain::item::Item;
 use crate::domain::log::{EventName, LogEntry};
-use crate::domain::portable::Control;
+use crate::domain::portable::{Command, Control};
 use crate::domain::reference::WorkItemRef;
 use crate::domain::session::EndReason;
 use crate::domain::time::Time;
@@ -78,9 +78,12 @@ fn is_newest_fact(item: Option<&Item>, subject: &Subject) -> bool {
     subject.updated_at.zip(recorded).is_none_or(|(new, recorded)| new >= recorded)
 }
 
-/// Whether the item's present life began after `at`: it was armed, or started, since.
+/// Whether the item's present life began after `at`: it was armed, or started, since. A resume begins no life of what
+/// already has one.
 pub(super) fn began_after(item: Option<&Item>, at: Option<Time>) -> bool {
-    let armed = item.and_then(|item| item.sections.control.as_ref()).filter(|control| control.command.arms());
+    let lives = item.is_some_and(|item| item.live_session().is_some());
+    let begins = |control: &&Control| control.command == Command::Start || (control.command.arms() && !lives);
+    let armed = item.and_then(|item| item.sections.control.as_ref()).filter(begins);
     let began = armed.and_then(Control::at).or(item.and_then(|item| item.baseline));
     began.zip(at).is_some_and(|(began, at)| began > at)
 }

@@ -10,6 +10,8 @@ use super::reference::{RefKey, WorkItemRef};
 use super::session::Session;
 use super::time::Time;
 
+#[cfg(test)]
+mod commands;
 mod control;
 mod draft;
 mod ending;

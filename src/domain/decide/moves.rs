@@ -94,9 +94,10 @@ pub(super) fn renamed(draft: &mut Draft<'_>, from: &RepoRef) -> Verdict {
     }
     moving.sort();
     moving.dedup_by_key(|reference| reference.key());
-    let (at, reason) = (draft.now, EndReason::Renamed);
+    let reason = EndReason::Renamed;
     for from in &moving {
         if let Ok(to) = to.item(from.number()) {
+            let at = draft.item(from).and_then(last_heard).unwrap_or(draft.now);
             let item_id = draft.item(from).and_then(|item| item.facts.item_id);
             go(draft, &Move { from, to: &to, at, reason, repository_id: (id != 0).then_some(id), item_id });
         }
@@ -111,6 +112,13 @@ pub(super) fn renamed(draft: &mut Draft<'_>, from: &RepoRef) -> Verdict {
 /// Whether `item` can be one of the repository with GitHub's id `id`; unknown ids are believed.
 pub(super) fn is_of_repository(item: &Item, id: u64) -> bool {
     id == 0 || item.facts.repository_id.is_none_or(|recorded| recorded == id)
+}
+
+/// The latest of GitHub's times that is known of an item. A name is left no later than that: it may come back, and what
+/// is said then must be later than its leaving on GitHub's own clock.
+fn last_heard(item: &Item) -> Option<Time> {
+    let command = item.sections.control.as_ref().and_then(Control::at);
+    command.max(item.sections.commanded_at).max(item.facts.updated_at)
 }
 
 /// Whether there is anything of ours to keep.

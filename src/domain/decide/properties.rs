@@ -77,11 +77,16 @@ fn history(steps: &[Step]) -> Vec<Event> {
     events
 }
 
-/// Whether the newest of start, stop and close disarms. A stop on the pull request acts on its owner.
+/// Whether the newest of start, stop and close disarms. A resume after a stop is the newer word of the two, should it be
+/// heard first; after a close it is nothing.
 fn disarmed(steps: &[Step]) -> bool {
     let words = [Step::Start, Step::Stop, Step::Close];
-    let newest = steps.iter().rev().find(|step| words.contains(step));
-    newest.is_some_and(|step| *step != Step::Start)
+    let Some(at) = steps.iter().rposition(|step| words.contains(step)) else { return false };
+    match steps[at] {
+        Step::Start => false,
+        Step::Stop => !steps[at..].contains(&Step::Resume),
+        _ => true,
+    }
 }
 
 /// What holds after every decision.

@@ -250,6 +250,15 @@ fn k40_k41_closed_reopened_closed_again_ends_every_time() {
 }
 
 #[test]
+fn k22_a_close_heard_after_a_later_resume_ends_the_life_it_was_said_of() {
+    let mut rows = Rows::new().with_live(7);
+    rows.take(&comment(70, subject(7), "mona", 5, "the-loop pause"), 5);
+    rows.take(&comment(71, subject(7), "mona", 20, "the-loop resume"), 20);
+    assert_eq!(verbs(&rows.take(&closed(7, 10), 21)), ["end"]);
+    assert!(rows.known(7).item.live_session().is_none());
+}
+
+#[test]
 fn k42_a_close_from_before_the_reopening_undoes_nothing() {
     let mut rows = Rows::new().with_live(7);
     rows.take(&comment(70, pull_request(16, Some(7)), "mona", 9, "x"), 9);

@@ -3,7 +3,7 @@
 use rstest::rstest;
 
 use super::fixtures::*;
-use super::{Change, DropReason, IdentityState, OperatorCommand, Outcome, Verdict, decide_command};
+use super::{Change, DropReason, IdentityState, Outcome, Verdict};
 use crate::domain::effect::{Class, EffectBody, EndpointRef};
 use crate::domain::event::{Content, Fact, ItemFact, RepositoryFact};
 use crate::domain::ids::DeliveryId;
@@ -127,10 +127,10 @@ fn k16_pull_request_events_go_to_its_own_conversation() {
     let mut rows = Rows::new().with_live(7);
     let outcome = rows.take(&comment(70, pull_request(16, Some(7)), "mona", 10, "a review"), 10);
     let to = (issue(7), EndpointRef::PullRequest(issue(16)));
-    assert_eq!(endpoints(&outcome), [to.clone()]);
+    assert_eq!(endpoints(&outcome), std::slice::from_ref(&to));
     // The linkage is written down: it outlives the text.
     let outcome = rows.take(&comment(71, pull_request(16, None), "mona", 11, "again"), 11);
-    assert_eq!(endpoints(&outcome), [to.clone()]);
+    assert_eq!(endpoints(&outcome), std::slice::from_ref(&to));
     let outcome = rows.take(&failed_check(16, "abc"), 12);
     assert_eq!(endpoints(&outcome), [to]);
 }
@@ -468,35 +468,4 @@ fn a_pull_request_with_a_record_of_its_own_keeps_its_events() {
     rows.take(&comment(71, pull_request(16, Some(7)), "mona", 11, "the-loop stop"), 11);
     assert!(rows.known(16).item.live_session().is_none());
     assert!(rows.known(7).item.live_session().is_some());
-}
-
-fn command(word: Command) -> OperatorCommand {
-    let id = DeliveryId::parse("cli-1").unwrap();
-    OperatorCommand { item: issue(7), word, actor: "operator".into(), id }
-}
-
-#[test]
-fn an_operators_word_is_later_than_everything_recorded() {
-    let rows = Rows::new().with_live(7);
-    let outcome = decide_command(&command(Command::Stop), &rows.view, &rows.policy, at(-3600));
-    assert_eq!(outcome.verdict, Verdict::Accepted);
-    let Some(Change::Item(item)) = outcome.changes.first() else { panic!() };
-    assert_eq!(item.sections.control.as_ref().unwrap().at(), Some(at(1)), "a second after the start");
-}
-
-#[test]
-fn an_operators_word_that_changes_nothing_says_so() {
-    let rows = Rows::new().with_live(7);
-    let outcome = decide_command(&command(Command::Start), &rows.view, &rows.policy, at(9));
-    assert_eq!(outcome.verdict, Verdict::Dropped(DropReason::NothingToDo));
-    assert!(outcome.changes.is_empty());
-    let outcome = decide_command(&command(Command::Resume), &rows.view, &rows.policy, at(9));
-    assert_eq!(outcome.verdict, Verdict::Refused(DropReason::NotApplicable));
-}
-
-#[test]
-fn an_operators_start_needs_no_label() {
-    let rows = Rows::new();
-    let outcome = decide_command(&command(Command::Start), &rows.view, &rows.policy, at(9));
-    assert_eq!((outcome.verdict, verbs(&outcome)), (Verdict::Accepted, vec!["spawn", "deliver"]));
 }

@@ -7,9 +7,15 @@ use super::reference::WorkItemRef;
 use super::session::{EndReason, Life, Session};
 use super::time::Time;
 
+#[cfg(test)]
+mod fixtures;
 mod next;
+#[cfg(test)]
+mod outcomes;
 mod retry;
 mod settle;
+#[cfg(test)]
+mod tests;
 
 pub use next::next;
 pub use settle::{give_up, settle};

@@ -27,6 +27,11 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
         Done::Unknown(detail) => settling.bury(DeadReason::Unknown, detail),
         Done::HarnessGone => settling.respawn(),
         Done::Busy(why) => settling.wait(retry::after_busy(now), why),
+        // The harness may have started unheard: only asking again tells, whatever becomes of the record meanwhile.
+        Done::Unreachable(_) if matches!(work, Work::Spawn { .. }) => {
+            settling.out.keep_claim = true;
+            settling.out.until = Some(retry::after_silence(now));
+        }
         Done::Unreachable(why) => settling.wait(retry::after_silence(now), why),
     }
     settling.out
