@@ -29,6 +29,9 @@ struct Watched {
 /// The names under which an item's file was looked for, with what was found.
 type Looks = Vec<(String, Look)>;
 
+/// The folder's name among the stamps, and what was found for each of what is watched there.
+type Looked = (String, Vec<Watched>, Vec<Looks>);
+
 /// What a look at an item's file asks for.
 enum Step {
     /// Nothing.
@@ -108,7 +111,7 @@ impl App {
     fn look(
         &self,
         watched: impl Fn(&ReadTx<'_>, &str) -> Result<Vec<Watched>, StoreError>,
-    ) -> Result<Option<(String, Vec<Watched>, Vec<Looks>)>, PortableError> {
+    ) -> Result<Option<Looked>, PortableError> {
         let (files, now) = (&self.parts.portable, self.now());
         let met = || self.folder.lock().unwrap_or_else(PoisonError::into_inner);
         let mut folder = *met();

@@ -35,7 +35,7 @@ pub struct ExportRun {
 /// What came of one file, ready to be written down.
 enum Outcome {
     /// It says what the store says; what it knew beside that is taken in.
-    Written { incoming: Box<Incoming>, plan: Plan, entry: Option<LogEntry> },
+    Written { incoming: Box<Incoming>, plan: Box<Plan>, entry: Option<LogEntry> },
     /// There is nothing to say and no file.
     Nothing { entry: Option<LogEntry> },
     /// Held; people are told unless it passes by itself.
@@ -162,7 +162,7 @@ impl App {
         let dir = dir_of(folder);
         let settings = self.settings();
         let incoming = Incoming { dir, file, stamp, record: written.record, alone: true, settings, now };
-        let plan = incoming.plan(loaded)?;
+        let plan = Box::new(incoming.plan(loaded)?);
         Ok(Outcome::Written { incoming: Box::new(incoming), plan, entry })
     }
 }

@@ -43,7 +43,7 @@ impl Runner for Planted {
 
     fn deliver(&self, request: &DeliverRequest) -> Delivered {
         match self.1 {
-            Fault::Boastful if request.text.len() % 7 == 0 => Delivered::Submitted,
+            Fault::Boastful if request.text.len().is_multiple_of(7) => Delivered::Submitted,
             Fault::Crossed => {
                 let panes = self.0.panes().unwrap_or_default();
                 let other = panes.iter().find(|pane| pane.key != request.key.as_str() && pane.dead.is_none());

@@ -109,29 +109,19 @@ fn obey(
 ) -> Applied {
     let live = draft.item(owner).is_some_and(|item| item.live_session().is_some());
     match (&control.command, live) {
-        (Command::Start, false) => start(draft, owner, control, seed, origin),
-        (Command::Start, true) => {
-            record(draft, owner, control);
-            release(draft, owner);
-            Applied::Acted
-        }
-        (Command::Resume, true) if is_held(draft, owner) => {
-            record(draft, owner, control);
-            release(draft, owner);
-            Applied::Acted
-        }
-        (Command::Pause, _) => {
-            record(draft, owner, control);
-            hold(draft, owner);
-            Applied::Acted
-        }
-        (Command::Stop, _) => {
-            record(draft, owner, control);
-            ending::end_sessions(draft, owner, EndReason::Stopped);
-            Applied::Acted
-        }
-        (Command::Resume | Command::Other(_), _) => Applied::Refused(DropReason::NotApplicable),
+        (Command::Start, false) => return start(draft, owner, control, seed, origin),
+        (Command::Resume, true) if is_held(draft, owner) => {}
+        (Command::Resume | Command::Other(_), _) => return Applied::Refused(DropReason::NotApplicable),
+        (Command::Start | Command::Pause | Command::Stop, _) => {}
     }
+    record(draft, owner, control);
+    match &control.command {
+        Command::Start | Command::Resume => release(draft, owner),
+        Command::Pause => hold(draft, owner),
+        Command::Stop => ending::end_sessions(draft, owner, EndReason::Stopped),
+        Command::Other(_) => {}
+    }
+    Applied::Acted
 }
 
 fn start(

@@ -16,7 +16,7 @@ fn a_mark_is_served_once_and_said_once() {
     let place = Place::new();
     let item = place.armed(15, 10);
     assert!(!place.is_marked(&item) && place.record(&item).is_armed());
-    assert_eq!(place.export(), [String::new(); 0]);
+    assert_eq!(place.export(), Vec::<String>::new());
     assert_eq!(place.journal(EventName::ExportWritten).len(), 1);
     let check = place.app.export_check().unwrap();
     assert_eq!((check.written.len(), check.held.len(), check.unchanged), (0, 0, 1));
