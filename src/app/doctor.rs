@@ -70,7 +70,7 @@ pub fn tmux(tx: &impl View, store: &str, panes: Result<Vec<Pane>, RunnerError>) 
     let mut findings = Vec::new();
     let live = sessions.values().filter(|session| session.life().is_some()).count();
     if panes.is_empty() && live > 0 {
-        let what = format!("no tmux server runs and {live} sessions are recorded as live");
+        let what = format!("no tmux server runs; sessions recorded as live: {live}");
         findings
             .push(Finding::error("tmux", what).todo("each is started again, with its conversation, by its next event"));
         return Ok(findings);
@@ -82,7 +82,7 @@ pub fn tmux(tx: &impl View, store: &str, panes: Result<Vec<Pane>, RunnerError>) 
         findings.extend(pane_without_session(pane, store, &sessions));
     }
     if findings.is_empty() {
-        findings.push(Finding::ok("tmux", format!("{live} live sessions, each with its pane")));
+        findings.push(Finding::ok("tmux", format!("live sessions, each with its pane: {live}")));
     }
     Ok(findings)
 }

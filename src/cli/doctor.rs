@@ -148,7 +148,11 @@ fn receiver(setting: &Setting) -> Vec<Finding> {
                 .because("a short secret can be guessed")
                 .todo("use a random one of 32 characters"),
         ),
-        Ok(Some(_)) => findings.push(Finding::ok("receiver", format!("{}:{} with a secret", hook.host, hook.port))),
+        Ok(Some(_)) => {
+            let running = owner(setting).and_then(|owner| owner.receiver);
+            let address = running.unwrap_or_else(|| format!("{}:{}", hook.host, hook.port));
+            findings.push(Finding::ok("receiver", format!("{address} with a secret")));
+        }
     }
     findings.extend(secret_file(setting));
     findings
@@ -205,7 +209,7 @@ fn portable(setting: &Setting) -> Vec<Finding> {
         }
     }
     if findings.is_empty() {
-        findings.push(Finding::ok("portable", format!("{} files, all of them readable", names.len())));
+        findings.push(Finding::ok("portable", format!("files that can be read: {}", names.len())));
     }
     findings
 }
