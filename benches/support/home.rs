@@ -193,6 +193,11 @@ impl Daemon {
         field("VmRSS:").zip(field("VmHWM:")).context("no memory in the status of the process")
     }
 
+    /// Processor time used so far by the daemon and by the client, which is this process.
+    pub fn processor(&self) -> anyhow::Result<(Duration, Duration)> {
+        Ok((processor(&self.child.id().to_string())?, processor("self")?))
+    }
+
     /// Asks it to end and waits.
     pub fn stop(mut self) -> anyhow::Result<()> {
         let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
@@ -215,6 +220,13 @@ impl Drop for Daemon {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// User and system time of a process; the kernel counts in hundredths of a second.
+fn processor(pid: &str) -> anyhow::Result<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let fields = stat.rsplit_once(") ").map(|(_, rest)| rest.split(' ').skip(11).take(2)).into_iter().flatten();
+    Ok(Duration::from_millis(10 * fields.filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>()))
 }
 
 fn paused(store: &StoreId, reference: WorkItemRef) -> Item {

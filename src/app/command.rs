@@ -1,7 +1,7 @@
 //! The operator's control words: decided like a word on the ticket, in one transaction.
 
 use super::request::Commanded;
-use super::{App, view};
+use super::{App, lanes, view};
 use crate::domain::decide::{self, OperatorCommand, Verdict};
 use crate::domain::ids::DeliveryId;
 use crate::domain::portable::Command;
@@ -24,7 +24,8 @@ impl App {
             let view = view::of_item(tx, &store, &command.item)?;
             let outcome = decide::decide_command(&command, &view, &settings.policy, now);
             let verdict = outcome.verdict;
-            let lanes = tx.apply_outcome(outcome, now)?;
+            let lanes = lanes::to_look_at(&view, &outcome);
+            tx.apply_outcome(outcome, now)?;
             let waiting = tx.lane(&command.item.key(), usize::MAX)?.len();
             Ok((commanded(&command, verdict, waiting), lanes))
         })

@@ -10,6 +10,7 @@ pub mod command;
 pub mod doctor;
 pub mod ingest;
 pub mod journal;
+mod lanes;
 pub mod look;
 pub mod perform;
 pub mod request;

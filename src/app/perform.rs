@@ -6,7 +6,7 @@ use super::{App, Settings};
 use crate::domain::effect::{Claim, Class, DeadLetter, DeadReason, Effect, EffectBody, EndpointRef, NewEffect};
 use crate::domain::ids::{BatchId, InstanceId};
 use crate::domain::item::Item;
-use crate::domain::lane::{self, Done, LaneView, MAX_BATCH, Next, Settlement, Work};
+use crate::domain::lane::{self, Done, LaneView, Next, Settlement, Work};
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::reference::RefKey;
 use crate::domain::session::SessionState;
@@ -67,10 +67,10 @@ impl App {
         self.parts.store.write(move |tx| {
             let now = looking.now;
             let done = overdue(&claimed.claim, &done, &looking.settings, now);
-            let view = view_of(tx, &claimed.claim.lane, Some(&claimed.claim))?;
+            let view = view_of(tx, &claimed.claim.lane, Members::Of(&claimed.claim))?;
             let Some(view) = view else { return Ok(Look::Progress(Progress::Idle)) };
             let settlement = lane::settle(&view, &claimed.work, &done, &looking.settings.policy, now, jitter);
-            apply(tx, &claimed.claim.lane, &settlement, now)?;
+            apply(tx, &view, &settlement, now)?;
             if settlement.keep_claim {
                 return Ok(Look::Progress(Progress::Waiting(settlement.until)));
             }
@@ -110,14 +110,14 @@ impl Looking {
             return recover(tx, claim);
         }
         loop {
-            let Some(view) = view_of(tx, &self.lane, None)? else { return Ok(Look::Progress(Progress::Idle)) };
+            let Some(view) = view_of(tx, &self.lane, Members::Next(self.now))? else { return Ok(Look::Progress(Progress::Idle)) };
             match lane::next(&view, self.now) {
                 Next::Idle => return Ok(Look::Progress(Progress::Idle)),
                 Next::Wait { until, .. } => return Ok(Look::Progress(Progress::Waiting(until))),
                 Next::Drop { places, reason } => self.drop(tx, &view, &places, reason)?,
                 Next::Bury { place, detail } => {
                     if let Some(effect) = view.effects.iter().find(|effect| effect.place == place) {
-                        apply(tx, &self.lane, &lane::give_up(effect, &detail), self.now)?;
+                        apply(tx, &view, &lane::give_up(effect, &detail), self.now)?;
                     }
                 }
                 Next::Prepare { endpoint } => self.prepare(tx, &view, &endpoint)?,
@@ -184,7 +184,7 @@ impl Looking {
 
 /// The work of a claim that was never settled.
 fn recover(tx: &mut WriteTx<'_>, claim: Claim) -> Result<Look, StoreError> {
-    let view = view_of(tx, &claim.lane, Some(&claim))?;
+    let view = view_of(tx, &claim.lane, Members::Of(&claim))?;
     let work = view.as_ref().and_then(|view| work_of(&claim, view));
     match (view, work) {
         (Some(view), Some(work)) => {
@@ -228,11 +228,26 @@ fn overdue(claim: &Claim, done: &Done, settings: &Settings, now: Time) -> Done {
     }
 }
 
-/// The lane's rows: its first effects, or the members of `claim`.
-fn view_of(tx: &WriteTx<'_>, lane: &RefKey, claim: Option<&Claim>) -> Result<Option<LaneView>, StoreError> {
-    let effects = match claim {
-        None => tx.lane(lane, MAX_BATCH + 1)?,
-        Some(claim) => {
+/// Which effects of a lane are read.
+enum Members<'c> {
+    /// Those that decide the next step at this time.
+    Next(Time),
+    /// Those of a claim.
+    Of(&'c Claim),
+}
+
+/// The lane's rows; messages can be large, so no more of them are read than the next step depends on.
+fn view_of(tx: &WriteTx<'_>, lane: &RefKey, members: Members<'_>) -> Result<Option<LaneView>, StoreError> {
+    let Some(item) = tx.item(lane)? else { return Ok(None) };
+    let effects = match members {
+        Members::Next(now) => {
+            let first = tx.lane(lane, 1)?;
+            match first.first().map_or(1, |first| lane::needed(&item, first, now)) {
+                1 => first,
+                needed => tx.lane(lane, needed)?,
+            }
+        }
+        Members::Of(claim) => {
             let mut effects = Vec::new();
             for place in &claim.members {
                 effects.extend(tx.effect(lane, *place)?);
@@ -240,12 +255,12 @@ fn view_of(tx: &WriteTx<'_>, lane: &RefKey, claim: Option<&Claim>) -> Result<Opt
             effects
         }
     };
-    let Some(item) = tx.item(lane)? else { return Ok(None) };
     Ok(Some(LaneView { item, endpoints: tx.endpoints(lane)?, effects }))
 }
 
-/// Writes a settlement.
-fn apply(tx: &mut WriteTx<'_>, lane: &RefKey, settlement: &Settlement, now: Time) -> Result<(), StoreError> {
+/// Writes a settlement of effects that stand in `view`.
+fn apply(tx: &mut WriteTx<'_>, view: &LaneView, settlement: &Settlement, now: Time) -> Result<(), StoreError> {
+    let lane = &view.item.reference.key();
     if let Some(item) = &settlement.item {
         tx.put_item(item)?;
     }
@@ -253,8 +268,8 @@ fn apply(tx: &mut WriteTx<'_>, lane: &RefKey, settlement: &Settlement, now: Time
         tx.put_endpoint(lane, endpoint)?;
     }
     for (place, how) in &settlement.over {
-        if let Some(effect) = tx.effect(lane, *place)? {
-            over(tx, lane, &effect, how, now)?;
+        if let Some(effect) = view.effects.iter().find(|effect| effect.place == *place) {
+            over(tx, lane, effect, how, now)?;
         }
     }
     for effect in &settlement.again {

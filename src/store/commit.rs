@@ -55,9 +55,13 @@ impl Queue {
         } else if state.jobs.len() >= MAX_WAITING {
             StoreError::Overloaded
         } else {
+            let was_empty = state.jobs.is_empty();
             state.jobs.push_back(job);
             drop(state);
-            self.came.notify_one();
+            // The thread sleeps only beside an empty queue.
+            if was_empty {
+                self.came.notify_one();
+            }
             return;
         };
         drop(state);
@@ -199,6 +203,9 @@ fn attempt_in(engine: &Engine, transaction: WriteTransaction, jobs: &mut [Job]) 
         break;
     }
     let wrote = tx.writes() > 0;
+    if wrote && stopped.is_none() {
+        stopped = tx.put_counters().err().map(Attempt::Failed);
+    }
     drop(tx);
     match stopped {
         Some(Attempt::Failed(error)) => {

@@ -8,7 +8,7 @@ use std::path::Path;
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableError, WriteTransaction};
 
 use super::error::{StoreError, panic_text};
-use super::keys::Span;
+use super::keys::{self, Span};
 use super::tables::{Bytes, TableId};
 
 /// What a visitor of rows answers.
@@ -46,6 +46,8 @@ pub struct WriteTx<'t> {
     transaction: &'t WriteTransaction,
     tables: [OnceCell<Table<'t, Bytes, Bytes>>; TableId::COUNT],
     writes: u64,
+    /// Counters that numbers were taken from, with their next number: put once, before the commit.
+    counters: Vec<(&'static str, u64)>,
     storage_failed: Cell<bool>,
     skipped: RefCell<Vec<StoreError>>,
 }
@@ -97,7 +99,8 @@ impl Raw for ReadTx<'_> {
 impl<'t> WriteTx<'t> {
     pub(super) fn new(path: &'t Path, transaction: &'t WriteTransaction) -> Self {
         let tables = std::array::from_fn(|_| OnceCell::new());
-        Self { path, transaction, tables, writes: 0, storage_failed: Cell::new(false), skipped: RefCell::default() }
+        let (counters, storage_failed, skipped) = (Vec::new(), Cell::new(false), RefCell::default());
+        Self { path, transaction, tables, writes: 0, counters, storage_failed, skipped }
     }
 
     /// How many rows were put or removed so far.
@@ -132,6 +135,46 @@ impl<'t> WriteTx<'t> {
         self.watch(deleted)
     }
 
+    /// Removes every row of a span.
+    pub(super) fn delete_span(&mut self, table: TableId, span: &Span) -> Result<(), StoreError> {
+        self.open(table)?;
+        self.writes += 1;
+        let path = self.path;
+        let Some(opened) = self.tables[table as usize].get_mut() else { return Ok(()) };
+        let deleted = guarded(path, || opened.retain_in::<&[u8], _>(bounds(span), |_, _| false))
+            .and_then(|deleted| deleted.map_err(|error| StoreError::storage(path, error)));
+        self.watch(deleted)
+    }
+
+    /// The next number of a counter, which begins where the store says (`stored`); a number taken is something written.
+    pub(super) fn next_number(
+        &mut self,
+        counter: &'static str,
+        stored: impl FnOnce(&Self) -> Result<u64, StoreError>,
+    ) -> Result<u64, StoreError> {
+        let at = match self.counters.iter().position(|(name, _)| *name == counter) {
+            Some(at) => at,
+            None => {
+                let first = stored(self)?;
+                self.counters.push((counter, first));
+                self.counters.len() - 1
+            }
+        };
+        let (_, next) = &mut self.counters[at];
+        let number = *next;
+        *next += 1;
+        self.writes += 1;
+        Ok(number)
+    }
+
+    /// Puts the counters as they are after all numbers that were taken.
+    pub(super) fn put_counters(&mut self) -> Result<(), StoreError> {
+        for (counter, next) in std::mem::take(&mut self.counters) {
+            self.put(TableId::Counters, counter.as_bytes(), &keys::number(next))?;
+        }
+        Ok(())
+    }
+
     fn open(&self, id: TableId) -> Result<&Table<'t, Bytes, Bytes>, StoreError> {
         let cell = &self.tables[id as usize];
         if cell.get().is_none() {
@@ -152,6 +195,11 @@ impl<'t> WriteTx<'t> {
 
 impl Raw for WriteTx<'_> {
     fn get<R>(&self, table: TableId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, StoreError> {
+        if table == TableId::Counters
+            && let Some((_, next)) = self.counters.iter().find(|(name, _)| name.as_bytes() == key)
+        {
+            return Ok(Some(read(&keys::number(*next))));
+        }
         let table = self.open(table)?;
         self.watch(get_in(self.path, table, key, read))
     }
@@ -199,9 +247,7 @@ fn scan_in(
     span: &Span,
     visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow,
 ) -> Result<(), StoreError> {
-    let to = span.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    let bounds = (Bound::Included(span.from.as_slice()), to);
-    let rows = guarded(path, || table.range::<&[u8]>(bounds))?;
+    let rows = guarded(path, || table.range::<&[u8]>(bounds(span)))?;
     let mut rows = rows.map_err(|error| StoreError::storage(path, error))?;
     while let Some(row) = guarded(path, || rows.next())? {
         let (key, value) = row.map_err(|error| StoreError::storage(path, error))?;
@@ -211,6 +257,10 @@ fn scan_in(
         }
     }
     Ok(())
+}
+
+fn bounds(span: &Span) -> (Bound<&[u8]>, Bound<&[u8]>) {
+    (Bound::Included(span.from.as_slice()), span.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded))
 }
 
 fn last_in(path: &Path, table: &impl ReadableTable<Bytes, Bytes>) -> Result<Option<Vec<u8>>, StoreError> {

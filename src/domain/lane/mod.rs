@@ -11,7 +11,7 @@ mod next;
 mod retry;
 mod settle;
 
-pub use next::next;
+pub use next::{is_held, needed, next};
 pub use settle::{give_up, settle};
 
 /// Most deliveries handed over as one message.
