@@ -73,12 +73,7 @@ impl App {
     }
 
     fn deciding(&self, event: Arc<Event>) -> Deciding {
-        Deciding {
-            event,
-            settings: self.settings(),
-            store: self.parts.store.id(),
-            now: self.now(),
-        }
+        Deciding { event, settings: self.settings(), store: self.parts.store.id(), now: self.now() }
     }
 
     /// What cannot be decided because of a bug is kept whole, for `dispatch retry`.

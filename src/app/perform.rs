@@ -110,7 +110,9 @@ impl Looking {
             return recover(tx, claim);
         }
         loop {
-            let Some(view) = view_of(tx, &self.lane, Members::Next(self.now))? else { return Ok(Look::Progress(Progress::Idle)) };
+            let Some(view) = view_of(tx, &self.lane, Members::Next(self.now))? else {
+                return Ok(Look::Progress(Progress::Idle));
+            };
             match lane::next(&view, self.now) {
                 Next::Idle => return Ok(Look::Progress(Progress::Idle)),
                 Next::Wait { until, .. } => return Ok(Look::Progress(Progress::Waiting(until))),
