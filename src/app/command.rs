@@ -1,7 +1,8 @@
 //! The operator's control words: decided like a word on the ticket, in one transaction.
 
+use super::portable::PortableError;
 use super::request::Commanded;
-use super::{App, lanes, view};
+use super::{App, view};
 use crate::domain::decide::{self, OperatorCommand, Verdict};
 use crate::domain::ids::DeliveryId;
 use crate::domain::portable::Command;
@@ -9,24 +10,30 @@ use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::store::{StoreError, View as _};
 
 impl App {
-    /// Obeys `word` for `item`, and says what it did and which lanes have work now.
+    /// Obeys `word` for `item`, and says what it did and which lanes have work now. What other machines said about the
+    /// item is taken in first; a folder that cannot be read does not keep a person's word from being obeyed.
     pub fn command(
         &self,
         item: &WorkItemRef,
         word: &Command,
         actor: &str,
     ) -> Result<(Commanded, Vec<RefKey>), StoreError> {
+        match self.adopt_items(std::slice::from_ref(item)) {
+            Err(PortableError::Store(error)) => return Err(error),
+            Ok(_) | Err(PortableError::Files(_)) => {}
+        }
         let id =
             DeliveryId::parse(&format!("cli-{}", self.parts.ids.uuid())).map_err(|e| StoreError::Bug(e.to_string()))?;
         let command = OperatorCommand { item: item.clone(), word: word.clone(), actor: actor.to_owned(), id };
         let (settings, store, now) = (self.settings(), self.parts.store.id(), self.now());
         self.parts.store.write(move |tx| {
+            let item = view::present_item(tx, &command.item)?;
+            let command = OperatorCommand { item, ..command.clone() };
             let view = view::of_item(tx, &store, &command.item)?;
             let outcome = decide::decide_command(&command, &view, &settings.policy, now);
             let verdict = outcome.verdict;
-            let lanes = lanes::to_look_at(&view, &outcome);
-            tx.apply_outcome(outcome, now)?;
-            let waiting = tx.lane(&command.item.key(), usize::MAX)?.len();
+            let lanes = tx.apply_outcome(outcome, now)?;
+            let waiting = tx.lane_count(&command.item.key())?;
             Ok((commanded(&command, verdict, waiting), lanes))
         })
     }
@@ -34,13 +41,13 @@ impl App {
 
 impl App {
     /// How many effects wait in the lane of `item`.
-    pub fn waiting(&self, item: &WorkItemRef) -> Result<usize, StoreError> {
+    pub fn waiting(&self, item: &WorkItemRef) -> Result<u64, StoreError> {
         let lane = item.key();
-        self.parts.store.read(|tx| Ok(tx.lane(&lane, usize::MAX)?.len()))
+        self.parts.store.read(|tx| tx.lane_count(&lane))
     }
 }
 
-fn commanded(command: &OperatorCommand, verdict: Verdict, waiting: usize) -> Commanded {
+fn commanded(command: &OperatorCommand, verdict: Verdict, waiting: u64) -> Commanded {
     let reason = match verdict {
         Verdict::Accepted => None,
         Verdict::Dropped(reason) | Verdict::Refused(reason) => Some(reason.as_str().to_owned()),

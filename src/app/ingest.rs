@@ -99,16 +99,34 @@ struct Deciding {
 
 impl Deciding {
     fn run(&self, tx: &mut WriteTx<'_>) -> Result<Taken, StoreError> {
-        let mut view = view::of_event(tx, &self.store, &self.event, &self.settings.policy)?;
+        let renamed = self.rename_nobody_told(tx)?;
+        let event = view::present(tx, &self.event)?;
+        let mut view = view::of_event(tx, &self.store, &event, &self.settings.policy)?;
         let arrived_before = view.delivery.is_some();
-        let outcome = decide_without_asking(&self.event, &mut view, &self.settings, self.now);
+        let outcome = decide_without_asking(&event, &mut view, &self.settings, self.now);
         tx.append_journal(&received(&self.event, arrived_before), self.now)?;
         self.remember_delivery(tx, &outcome)?;
         let verdict = outcome.verdict;
-        let marked = outcome.changes.iter().any(|change| matches!(change, decide::Change::Mark { .. }));
-        let lanes = lanes::to_look_at(&view, &outcome);
-        tx.apply_outcome(outcome, self.now)?;
-        Ok(Taken { verdict, lanes, marked })
+        let (marked, held) = (marks(&outcome), lanes::still_held(&view, &outcome));
+        let mut taken = Taken { verdict, lanes: tx.apply_outcome(outcome, self.now)?, marked };
+        taken.lanes.retain(|lane| !held.contains(lane));
+        if let Some(renamed) = renamed {
+            taken.lanes.extend(renamed.lanes);
+            taken.marked |= renamed.marked;
+        }
+        Ok(taken)
+    }
+
+    /// A repository whose id comes under a new name was renamed, although nobody said so: its items follow first.
+    fn rename_nobody_told(&self, tx: &mut WriteTx<'_>) -> Result<Option<Taken>, StoreError> {
+        let Some(rename) = decide::implied_rename(&self.event, view::names(tx, &self.event)?.as_ref()) else {
+            return Ok(None);
+        };
+        let mut view = view::of_event(tx, &self.store, &rename, &self.settings.policy)?;
+        view.delivery = None;
+        let outcome = decide_without_asking(&rename, &mut view, &self.settings, self.now);
+        let (verdict, marked) = (outcome.verdict, marks(&outcome));
+        Ok(Some(Taken { verdict, lanes: tx.apply_outcome(outcome, self.now)?, marked }))
     }
 
     fn remember_delivery(&self, tx: &mut WriteTx<'_>, outcome: &Outcome) -> Result<(), StoreError> {
@@ -119,6 +137,11 @@ impl Deciding {
         };
         tx.put_delivery(&self.event.delivery, state, self.now)
     }
+}
+
+/// Whether a portable file has to follow.
+fn marks(outcome: &Outcome) -> bool {
+    outcome.changes.iter().any(|change| matches!(change, decide::Change::Mark { .. }))
 }
 
 /// Without a client for GitHub there is nobody to ask: what is missing is decided without.

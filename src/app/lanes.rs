@@ -1,35 +1,28 @@
-//! Which lanes have something to do after a decision.
+//! Which lanes a decision leaves as they are.
 
 use std::collections::BTreeSet;
 
 use crate::domain::decide::{Change, Outcome, View};
 use crate::domain::effect::Class;
-use crate::domain::item::Item;
 use crate::domain::lane;
 use crate::domain::reference::RefKey;
 
-/// The lanes with new effects, and those whose session changed its state or was released. A held lane is left alone, as
-/// looking at it would only find that it waits; an end overtakes what is held.
-pub(super) fn to_look_at(view: &View, outcome: &Outcome) -> Vec<RefKey> {
-    let mut lanes: BTreeSet<RefKey> = outcome.effects.iter().map(|effect| effect.lane.clone()).collect();
+/// The lanes that are held after the decision as they were before it: looking at one would only find that it waits. An
+/// end overtakes what is held, and a record under another name is another lane.
+pub(super) fn still_held(view: &View, outcome: &Outcome) -> BTreeSet<RefKey> {
+    let mut held = BTreeSet::new();
     for change in &outcome.changes {
         let Change::Item(item) = change else { continue };
         let key = item.reference.key();
-        let overtakes = outcome.effects.iter().any(|effect| effect.lane == key && effect.class == Class::Overtaking);
-        let before = view.items.get(&key).map(|known| &known.item);
-        if lane::is_held(item) && !overtakes {
-            lanes.remove(&key);
-        } else if before.is_some_and(|before| moved(before, item)) {
-            lanes.insert(key);
+        let was_held = view.items.get(&key).is_some_and(|known| lane::is_held(&known.item));
+        if was_held && lane::is_held(item) {
+            held.insert(key);
         }
     }
-    lanes.into_iter().collect()
-}
-
-/// Whether what held the lane, or where it delivers to, is another now.
-fn moved(before: &Item, after: &Item) -> bool {
-    let state = |item: &Item| item.session.as_ref().map(|session| (session.state.clone(), session.resumed_at));
-    lane::is_held(before) || state(before) != state(after)
+    for effect in outcome.effects.iter().filter(|effect| effect.class != Class::Ordinary) {
+        held.remove(&effect.lane);
+    }
+    held
 }
 
 #[cfg(test)]
@@ -38,6 +31,7 @@ mod tests {
     use crate::domain::decide::{Known, Verdict};
     use crate::domain::effect::{EffectBody, EndpointRef, NewEffect};
     use crate::domain::ids::StoreId;
+    use crate::domain::item::Item;
     use crate::domain::reference::WorkItemRef;
     use crate::domain::session::{EndReason, PaneKey, Session, SessionState};
     use crate::domain::time::Time;
@@ -49,36 +43,36 @@ mod tests {
         Item { session: Some(Session { state, ..session }), ..Item::new(reference) }
     }
 
-    fn lanes(before: SessionState, after: SessionState, class: Option<Class>) -> usize {
-        let (before, after) = (item(before), item(after));
+    fn is_left_alone(before: Option<SessionState>, after: SessionState, class: Class) -> bool {
+        let after = item(after);
+        let lane = after.reference.key();
         let mut view = View::empty(StoreId("s".into()));
-        let lane = before.reference.key();
-        view.items.insert(lane.clone(), Known { item: before, endpoints: Vec::new() });
+        view.items = before
+            .map(|state| (lane.clone(), Known { item: item(state), endpoints: Vec::new() }))
+            .into_iter()
+            .collect();
         let body = EffectBody::End { endpoint: EndpointRef::Item, life: None, reason: EndReason::Stopped };
-        let effects = class.map(|class| NewEffect { lane, class, body }).into_iter().collect();
+        let effects = vec![NewEffect { lane: lane.clone(), class, body }];
         let changes = vec![Change::Item(Box::new(after))];
-        to_look_at(&view, &Outcome { verdict: Verdict::Accepted, changes, effects, log: Vec::new() }).len()
+        still_held(&view, &Outcome { verdict: Verdict::Accepted, changes, effects, log: Vec::new() }).contains(&lane)
     }
 
     #[test]
     fn k13_what_a_pause_held_is_looked_at_when_it_is_released_and_not_before() {
-        use SessionState::{Closed, Paused, Starting};
-        let closed = Closed { at: Time::from_millis(2), reason: EndReason::Stopped };
+        use SessionState::{Paused, Starting};
+        let closed = SessionState::Closed { at: Time::from_millis(2), reason: EndReason::Stopped };
         let table = [
-            // An event for a paused session waits; nobody needs to look.
-            (Paused(None), Paused(None), Some(Class::Ordinary), 0),
-            // A resume brings no effect of its own, and what waited has to go on.
-            (Paused(None), Starting, None, 1),
-            // So has what waits for a session that ended.
-            (Paused(None), closed.clone(), None, 1),
-            (Starting, closed, None, 1),
-            // An end overtakes a pause.
-            (Paused(None), Paused(None), Some(Class::Overtaking), 1),
-            (Starting, Starting, Some(Class::Ordinary), 1),
-            (Starting, Starting, None, 0),
+            (Some(Paused(None)), Paused(None), Class::Ordinary, true),
+            (Some(Paused(None)), Paused(None), Class::Overtaking, false),
+            (Some(Paused(None)), Starting, Class::Ordinary, false),
+            (Some(Paused(None)), closed, Class::Ordinary, false),
+            (Some(Starting), Paused(None), Class::Ordinary, false),
+            (Some(Starting), Starting, Class::Ordinary, false),
+            // It came under this name just now.
+            (None, Paused(None), Class::Ordinary, false),
         ];
         for (before, after, class, expected) in table {
-            assert_eq!(lanes(before.clone(), after.clone(), class), expected, "{before:?} {after:?} {class:?}");
+            assert_eq!(is_left_alone(before.clone(), after.clone(), class), expected, "{before:?} {after:?} {class:?}");
         }
     }
 }

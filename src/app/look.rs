@@ -4,15 +4,27 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
-use super::request::{Response, SessionDetail, SessionRow, Status};
+use super::request::{Look, Response, SessionDetail, SessionRow, Status};
 use crate::domain::item::Item;
 use crate::domain::reference::WorkItemRef;
 use crate::domain::session::{Session, SessionState};
 use crate::domain::time::Time;
 use crate::store::{StoreError, View};
 
+/// Answers a question.
+///
+/// # Errors
+/// What the store says.
+pub fn answer(tx: &impl View, look: &Look, now: Time) -> Result<Response, StoreError> {
+    match look {
+        Look::Status => status(tx, now),
+        Look::Sessions => sessions(tx),
+        Look::Session(reference) => session(tx, reference),
+    }
+}
+
 /// Numbers about the whole store.
-pub fn status(tx: &impl View, now: Time) -> Result<Response, StoreError> {
+fn status(tx: &impl View, now: Time) -> Result<Response, StoreError> {
     let lanes = tx.lanes()?;
     let mut oldest: Option<Time> = None;
     for (lane, _) in &lanes {
@@ -37,7 +49,7 @@ pub fn status(tx: &impl View, now: Time) -> Result<Response, StoreError> {
 }
 
 /// All sessions, pull requests under their work item. One malformed row is left out and does not hide the others.
-pub fn sessions(tx: &impl View) -> Result<Response, StoreError> {
+fn sessions(tx: &impl View) -> Result<Response, StoreError> {
     let mut items = Vec::new();
     tx.for_each_item(&mut |item| {
         items.extend(item.ok().filter(|item| item.session.is_some()));
@@ -51,7 +63,7 @@ pub fn sessions(tx: &impl View) -> Result<Response, StoreError> {
 }
 
 /// One session with everything known.
-pub fn session(tx: &impl View, reference: &WorkItemRef) -> Result<Response, StoreError> {
+fn session(tx: &impl View, reference: &WorkItemRef) -> Result<Response, StoreError> {
     let key = reference.key();
     let Some(item) = tx.item(&key)? else { return Ok(Response::Session(None)) };
     let endpoints = tx.endpoints(&key)?;
@@ -60,7 +72,7 @@ pub fn session(tx: &impl View, reference: &WorkItemRef) -> Result<Response, Stor
         return Ok(Response::Session(None));
     }
     let row = rows.remove(0);
-    let waiting = tx.lane(&key, usize::MAX)?.len();
+    let waiting = tx.lane_count(&key)?;
     let life = item.session.as_ref().and_then(Session::life);
     Ok(Response::Session(Some(Box::new(SessionDetail {
         session: record(&item, &endpoints),

@@ -1,30 +1,42 @@
 //! Use cases: load, call the pure function, save, in one transaction. Nothing here prints or knows an adapter.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use crate::domain::ids::InstanceId;
+use crate::domain::portable::FolderId;
 use crate::domain::ports::{Clock, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
+pub mod adopt;
 pub mod command;
 pub mod doctor;
+pub mod export;
+mod in_flight;
 pub mod ingest;
 pub mod journal;
 mod lanes;
 pub mod look;
+#[cfg(test)]
+mod moving;
+pub mod order;
 pub mod perform;
+pub mod portable;
 pub mod request;
 pub mod settings;
 mod upkeep;
 mod view;
 mod work;
 
+use in_flight::InFlight;
 pub use settings::Settings;
 
 /// The product over one store: what the daemon, a command and the simulation all drive.
 #[derive(Clone)]
 pub struct App {
     parts: Arc<Parts>,
+    in_flight: InFlight,
+    /// The portable folder as it was last met, under whose name its stamps are kept.
+    folder: Arc<Mutex<Option<FolderId>>>,
 }
 
 /// What the product is made of.
@@ -33,7 +45,7 @@ pub struct Parts {
     pub store: Store,
     /// What hosts harnesses.
     pub runner: Arc<dyn Runner>,
-    /// The portable files.
+    /// The folder of portable records.
     pub portable: Arc<dyn PortableFiles>,
     /// The time.
     pub clock: Arc<dyn Clock>,
@@ -48,7 +60,7 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts) }
+        Self { parts: Arc::new(parts), in_flight: InFlight::default(), folder: Arc::default() }
     }
 
     /// The store.
@@ -60,6 +72,12 @@ impl App {
     pub fn settings(&self) -> Arc<Settings> {
         let guard = self.parts.settings.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         Arc::clone(&guard)
+    }
+
+    /// Puts another configuration in place of this one; what is being decided goes on with the old one.
+    pub fn replace_settings(&self, settings: Settings) {
+        let mut guard = self.parts.settings.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *guard = Arc::new(settings);
     }
 
     /// The time of the app's own clock.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::in_flight::Turn;
 use super::{App, Settings};
 use crate::domain::effect::{Claim, Class, DeadLetter, DeadReason, Effect, EffectBody, EndpointRef, NewEffect};
 use crate::domain::ids::{BatchId, InstanceId};
 use crate::domain::item::Item;
-use crate::domain::lane::{self, Done, LaneView, Next, Settlement, Work};
+use crate::domain::lane::{self, Done, LaneView, MAX_BATCH, Next, Settlement, Work};
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::reference::RefKey;
 use crate::domain::session::SessionState;
@@ -44,7 +45,8 @@ enum Look {
 impl App {
     /// Does up to `rounds` pieces of work of one lane. Callers see to it that a lane is advanced once at a time.
     pub fn advance(&self, lane: &RefKey, allow_slow: bool, rounds: usize) -> Result<Progress, StoreError> {
-        let mut looking = self.looking(lane, allow_slow);
+        let guard = self.in_flight.begin();
+        let mut looking = self.looking(lane, allow_slow, guard.turn());
         let mut look = self.parts.store.write(move |tx| looking.look(tx))?;
         for round in 1.. {
             let claimed = match look {
@@ -55,26 +57,29 @@ impl App {
                 true => self.recover_work(&claimed.item, &claimed.work, &claimed.claim.batch),
                 false => self.do_work(&claimed.item, &claimed.work, &claimed.claim.batch),
             };
-            look = self.settle(*claimed, done, allow_slow, round >= rounds)?;
+            look = self.settle(*claimed, done, self.looking(lane, allow_slow, guard.turn()), round >= rounds)?;
         }
         Ok(Progress::More)
     }
 
     /// Settles one piece of work and, in the same transaction, looks for the next.
-    fn settle(&self, claimed: Claimed, done: Done, allow_slow: bool, last: bool) -> Result<Look, StoreError> {
-        let mut looking = self.looking(&claimed.claim.lane, allow_slow);
+    ///
+    /// The claim is found again by its batch: the item may have got another name while the work ran.
+    fn settle(&self, claimed: Claimed, done: Done, mut looking: Looking, last: bool) -> Result<Look, StoreError> {
         let jitter = self.parts.ids.below(1000);
         self.parts.store.write(move |tx| {
             let now = looking.now;
-            let done = overdue(&claimed.claim, &done, &looking.settings, now);
-            let view = view_of(tx, &claimed.claim.lane, Members::Of(&claimed.claim))?;
+            let Some(claim) = present_claim(tx, &claimed.claim)? else { return Ok(Look::Progress(Progress::More)) };
+            let done = overdue(&claim, &done, &looking.settings, now);
+            let view = view_of(tx, &claim)?;
             let Some(view) = view else { return Ok(Look::Progress(Progress::Idle)) };
-            let settlement = lane::settle(&view, &claimed.work, &done, &looking.settings.policy, now, jitter);
-            apply(tx, &view, &settlement, now)?;
+            let work = claimed.work.clone().at(claim.endpoint.clone());
+            let settlement = lane::settle(&view, &work, &done, &looking.settings.policy, now, jitter);
+            apply(tx, &claim.lane, &view, &settlement, now)?;
             if settlement.keep_claim {
                 return Ok(Look::Progress(Progress::Waiting(settlement.until)));
             }
-            tx.remove_claim(&claimed.claim.lane)?;
+            tx.remove_claim(&claim.lane)?;
             match last {
                 true => Ok(Look::Progress(Progress::More)),
                 false => looking.look(tx),
@@ -82,8 +87,9 @@ impl App {
         })
     }
 
-    fn looking(&self, lane: &RefKey, allow_slow: bool) -> Looking {
+    fn looking(&self, lane: &RefKey, allow_slow: bool, turn: Turn) -> Looking {
         Looking {
+            turn,
             lane: lane.clone(),
             allow_slow,
             settings: self.settings(),
@@ -102,24 +108,38 @@ struct Looking {
     instance: InstanceId,
     batch: BatchId,
     now: Time,
+    turn: Turn,
 }
 
 impl Looking {
     fn look(&mut self, tx: &mut WriteTx<'_>) -> Result<Look, StoreError> {
         if let Some(claim) = tx.claim(&self.lane)? {
-            return recover(tx, claim);
-        }
-        loop {
-            let Some(view) = view_of(tx, &self.lane, Members::Next(self.now))? else {
-                return Ok(Look::Progress(Progress::Idle));
+            if !self.turn.take(&claim.batch) {
+                // Another worker does it, under the name the item had when it was claimed.
+                return Ok(Look::Progress(Progress::Waiting(Some(self.now.plus_seconds(1)))));
+            }
+            return match recover(tx, claim)? {
+                Look::Claimed(claimed) if claimed.work.is_slow() && !self.allow_slow => {
+                    Ok(Look::Progress(Progress::NeedsSlow))
+                }
+                look => Ok(look),
             };
+        }
+        let mut limit = MAX_BATCH + 1;
+        loop {
+            let Some(item) = tx.item(&self.lane)? else { return Ok(Look::Progress(Progress::Idle)) };
+            let effects = first_effects(tx, &item, &self.lane, limit, self.now)?;
+            let is_part = effects.len() == limit;
+            let view = LaneView { item, endpoints: tx.endpoints(&self.lane)?, effects };
             match lane::next(&view, self.now) {
                 Next::Idle => return Ok(Look::Progress(Progress::Idle)),
+                // What waits behind a held conversation may be for another one.
+                Next::Wait { until: None, why: lane::HELD_BY_BREAKER } if is_part => limit = usize::MAX,
                 Next::Wait { until, .. } => return Ok(Look::Progress(Progress::Waiting(until))),
                 Next::Drop { places, reason } => self.drop(tx, &view, &places, reason)?,
                 Next::Bury { place, detail } => {
                     if let Some(effect) = view.effects.iter().find(|effect| effect.place == place) {
-                        apply(tx, &view, &lane::give_up(effect, &detail), self.now)?;
+                        apply(tx, &self.lane, &view, &lane::give_up(effect, &detail), self.now)?;
                     }
                 }
                 Next::Prepare { endpoint } => self.prepare(tx, &view, &endpoint)?,
@@ -130,6 +150,8 @@ impl Looking {
     }
 
     fn claim(&self, tx: &mut WriteTx<'_>, item: Item, work: Work) -> Result<Look, StoreError> {
+        // Before the claim can be seen: whoever sees it must know that it is being done.
+        self.turn.take(&self.batch);
         let claim = Claim {
             lane: self.lane.clone(),
             members: work.members(),
@@ -186,7 +208,7 @@ impl Looking {
 
 /// The work of a claim that was never settled.
 fn recover(tx: &mut WriteTx<'_>, claim: Claim) -> Result<Look, StoreError> {
-    let view = view_of(tx, &claim.lane, Members::Of(&claim))?;
+    let view = view_of(tx, &claim)?;
     let work = view.as_ref().and_then(|view| work_of(&claim, view));
     match (view, work) {
         (Some(view), Some(work)) => {
@@ -230,39 +252,48 @@ fn overdue(claim: &Claim, done: &Done, settings: &Settings, now: Time) -> Done {
     }
 }
 
-/// Which effects of a lane are read.
-enum Members<'c> {
-    /// Those that decide the next step at this time.
-    Next(Time),
-    /// Those of a claim.
-    Of(&'c Claim),
+/// The claim as it stands now, wherever its item went.
+fn present_claim(tx: &WriteTx<'_>, claim: &Claim) -> Result<Option<Claim>, StoreError> {
+    match tx.claim(&claim.lane)? {
+        Some(found) if found.batch == claim.batch => Ok(Some(found)),
+        _ => Ok(tx.claims()?.into_iter().find(|found| found.batch == claim.batch)),
+    }
 }
 
-/// The lane's rows; messages can be large, so no more of them are read than the next step depends on.
-fn view_of(tx: &WriteTx<'_>, lane: &RefKey, members: Members<'_>) -> Result<Option<LaneView>, StoreError> {
-    let Some(item) = tx.item(lane)? else { return Ok(None) };
-    let effects = match members {
-        Members::Next(now) => {
-            let first = tx.lane(lane, 1)?;
-            match first.first().map_or(1, |first| lane::needed(&item, first, now)) {
-                1 => first,
-                needed => tx.lane(lane, needed)?,
-            }
-        }
-        Members::Of(claim) => {
-            let mut effects = Vec::new();
-            for place in &claim.members {
-                effects.extend(tx.effect(lane, *place)?);
-            }
-            effects
-        }
-    };
-    Ok(Some(LaneView { item, endpoints: tx.endpoints(lane)?, effects }))
+/// The rows a claim is about.
+fn view_of(tx: &WriteTx<'_>, claim: &Claim) -> Result<Option<LaneView>, StoreError> {
+    let mut effects = Vec::new();
+    for place in &claim.members {
+        effects.extend(tx.effect(&claim.lane, *place)?);
+    }
+    let Some(item) = tx.item(&claim.lane)? else { return Ok(None) };
+    Ok(Some(LaneView { item, endpoints: tx.endpoints(&claim.lane)?, effects }))
+}
+
+/// The first `limit` effects of a lane; its first alone where that decides. Messages can be large, and this is read on
+/// the thread that everything waits for.
+fn first_effects(
+    tx: &WriteTx<'_>,
+    item: &Item,
+    lane: &RefKey,
+    limit: usize,
+    now: Time,
+) -> Result<Vec<Effect>, StoreError> {
+    let first = tx.lane(lane, 1)?;
+    match first.first() {
+        Some(effect) if !lane::is_decided_by(item, effect, now) => tx.lane(lane, limit),
+        _ => Ok(first),
+    }
 }
 
 /// Writes a settlement of effects that stand in `view`.
-fn apply(tx: &mut WriteTx<'_>, view: &LaneView, settlement: &Settlement, now: Time) -> Result<(), StoreError> {
-    let lane = &view.item.reference.key();
+fn apply(
+    tx: &mut WriteTx<'_>,
+    lane: &RefKey,
+    view: &LaneView,
+    settlement: &Settlement,
+    now: Time,
+) -> Result<(), StoreError> {
     if let Some(item) = &settlement.item {
         tx.put_item(item)?;
     }

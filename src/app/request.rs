@@ -1,19 +1,11 @@
-//! The one door: every command is a [`Request`] that is answered with a [`Response`], in process or by the owner.
+//! The one door: every command is a [`Look`] or an [`Order`] and is answered with a [`Response`].
+//!
+//! A look is answered by `look::answer` from one read transaction, an order by `App::order` as the store's owner.
 
 use serde::Serialize;
 
-use crate::domain::findings::Finding;
 use crate::domain::portable::Command;
 use crate::domain::reference::WorkItemRef;
-
-/// What can be asked.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Request {
-    /// Something that only looks.
-    Look(Look),
-    /// Something that changes the store.
-    Change(Order),
-}
 
 /// Questions; answered from one read transaction that ends before anything is printed.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,8 +48,6 @@ pub enum Response {
     Commanded(Commanded),
     /// To [`Order::Export`].
     Exported(Exported),
-    /// To a look at the state's health.
-    Findings(Vec<Finding>),
 }
 
 /// How the store stands.
@@ -124,7 +114,7 @@ pub struct SessionDetail {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
     /// Effects waiting in its lane.
-    pub waiting: usize,
+    pub waiting: u64,
     /// What is being done right now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
@@ -152,7 +142,7 @@ pub struct Commanded {
     /// Whether it was refused.
     pub refused: bool,
     /// Effects it left for the daemon.
-    pub waiting: usize,
+    pub waiting: u64,
 }
 
 /// What an export did, or would do.

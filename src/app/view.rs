@@ -1,13 +1,49 @@
 //! Loading what a decision sees.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::domain::decide::{self, Known, View};
-use crate::domain::event::{Check, Content, Event, Fact, Form, RepositoryFact, Speech};
+use crate::domain::event::{Check, Content, Event, Fact, Form, ItemFact, RepositoryFact, Speech};
 use crate::domain::ids::StoreId;
+use crate::domain::names::Names;
 use crate::domain::policy::Policy;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::store::{self, StoreError};
+
+/// How often an item may have moved before what is sent to its first name no longer finds it.
+const MOVES: usize = 4;
+
+/// The names of the event's repository, when it has items here.
+pub(super) fn names(tx: &impl store::View, event: &Event) -> Result<Option<Names>, StoreError> {
+    match &event.repository {
+        Some(repository) if repository.id != 0 => tx.repository(repository.reference.host(), repository.id),
+        _ => Ok(None),
+    }
+}
+
+/// The event under the present names of its repository and its item.
+pub(super) fn present<'e>(tx: &impl store::View, event: &'e Event) -> Result<Cow<'e, Event>, StoreError> {
+    let names = names(tx, event)?;
+    let mut event = decide::under_present_name(event, names.as_ref()).map_or(Cow::Borrowed(event), Cow::Owned);
+    for _ in 0..MOVES {
+        let Some(key) = decide::subject(&event).map(|subject| subject.reference.key()) else { break };
+        let Some(forwarded) = tx.item(&key)?.and_then(|item| decide::forwarded(&event, &item)) else { break };
+        event = Cow::Owned(forwarded);
+    }
+    Ok(event)
+}
+
+/// The reference an item goes by now.
+pub(super) fn present_item(tx: &impl store::View, reference: &WorkItemRef) -> Result<WorkItemRef, StoreError> {
+    let mut reference = reference.clone();
+    for _ in 0..MOVES {
+        let Some(item) = tx.item(&reference.key())?.filter(|item| item.live_session().is_none()) else { break };
+        let Some(to) = item.facts.moved_to else { break };
+        reference = to;
+    }
+    Ok(reference)
+}
 
 /// The rows `event` can touch.
 pub(super) fn of_event(
@@ -19,19 +55,38 @@ pub(super) fn of_event(
     let mut view = View::empty(store.clone());
     view.delivery = tx.delivery(&event.delivery)?;
     view.watermark = tx.watermark()?;
-    for named in decide::named(event, policy) {
-        load(tx, &mut view, &named.reference)?;
+    view.names = names(tx, event)?;
+    for reference in touched(tx, event, policy)? {
+        load(tx, &mut view, &reference)?;
     }
-    match &event.content {
-        Content::Speech(speech) => of_speech(tx, &mut view, event, speech)?,
-        Content::Fact(fact) => {
-            if let Fact::Repository(change) = fact.as_ref() {
-                of_repository(tx, &mut view, event, change)?;
-            }
-        }
-        Content::Ignored(_) => {}
+    if let Content::Speech(speech) = &event.content {
+        of_speech(tx, &mut view, event, speech)?;
     }
     Ok(view)
+}
+
+/// The items an event can touch, owners of pull requests aside.
+pub(super) fn touched(tx: &impl store::View, event: &Event, policy: &Policy) -> Result<Vec<WorkItemRef>, StoreError> {
+    let mut touched: Vec<WorkItemRef> = decide::named(event, policy).into_iter().map(|named| named.reference).collect();
+    match &event.content {
+        Content::Speech(speech) => {
+            if let Form::Check(check) = &speech.form {
+                touched.extend(decide::named_pull_requests(check, event));
+                touched.extend(head(tx, event, check)?);
+                touched.extend(decide::branch_items(check, event));
+            }
+        }
+        Content::Fact(fact) => touched.extend(of_fact(tx, event, fact)?),
+        Content::Ignored(_) => {}
+    }
+    Ok(touched)
+}
+
+/// The pull request a check's commit is the head of, under its present name.
+fn head(tx: &impl store::View, event: &Event, check: &Check) -> Result<Option<WorkItemRef>, StoreError> {
+    let names = names(tx, event)?;
+    let present = |head: WorkItemRef| names.as_ref().and_then(|names| names.present(&head)).unwrap_or(head);
+    Ok(tx.head(&check.head_sha)?.map(present))
 }
 
 /// The rows a command about `item` can touch.
@@ -53,32 +108,42 @@ fn of_speech(tx: &impl store::View, view: &mut View, event: &Event, speech: &Spe
 }
 
 fn of_check(tx: &impl store::View, view: &mut View, event: &Event, check: &Check) -> Result<(), StoreError> {
-    view.head_owner = tx.head(&check.head_sha)?;
+    view.head_owner = head(tx, event, check)?;
     if let Some(head) = decide::checked_head(event, check) {
         view.head_checked = tx.identity(&head)? != decide::IdentityState::Unused;
-    }
-    let pull_requests = decide::named_pull_requests(check, event).into_iter().chain(view.head_owner.clone());
-    for reference in pull_requests.chain(decide::branch_items(check, event)).collect::<Vec<_>>() {
-        load(tx, view, &reference)?;
     }
     Ok(())
 }
 
-/// A fact about a repository is about every item of it.
+fn of_fact(tx: &impl store::View, event: &Event, fact: &Fact) -> Result<Vec<WorkItemRef>, StoreError> {
+    match fact {
+        Fact::Item { change: ItemFact::Transferred { to: Some((other, _)) }, .. }
+        | Fact::Item { change: ItemFact::Opened { transferred_from: Some((other, _)) }, .. } => Ok(vec![other.clone()]),
+        Fact::Repository(change) => of_repository(tx, event, change),
+        Fact::Item { .. } | Fact::Withdrawn { .. } => Ok(Vec::new()),
+    }
+}
+
+/// A fact about a repository is about every item of it, and every pull request of it that a record lists; under a new
+/// name, also about what is there already.
 fn of_repository(
     tx: &impl store::View,
-    view: &mut View,
     event: &Event,
     change: &RepositoryFact,
-) -> Result<(), StoreError> {
-    let repository = match change {
-        RepositoryFact::Renamed { from } | RepositoryFact::Transferred { from } => Some(from),
-        RepositoryFact::Deleted => event.repository.as_ref().map(|repository| &repository.reference),
+) -> Result<Vec<WorkItemRef>, StoreError> {
+    let former = match change {
+        RepositoryFact::Renamed { from } | RepositoryFact::Transferred { from } => Some(from.clone()),
+        RepositoryFact::Deleted => None,
     };
-    for item in repository.map(|repository| tx.items_of_repo(&repository.key())).transpose()?.unwrap_or_default() {
-        load(tx, view, &item.reference)?;
+    let here = event.repository.as_ref().map(|repository| repository.reference.clone());
+    let known = names(tx, event)?.map(|names| names.current);
+    let mut touched = Vec::new();
+    for repository in former.into_iter().chain(here).chain(known) {
+        touched.extend(tx.items_of_repo(&repository.key())?.into_iter().map(|item| item.reference));
+        let listed = tx.pull_requests_of_repo(&repository.key())?;
+        touched.extend(listed.iter().filter_map(|key| WorkItemRef::parse(key.as_str()).ok()));
     }
-    Ok(())
+    Ok(touched)
 }
 
 /// The item of `reference` with its endpoints, and the records that list it.

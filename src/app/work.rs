@@ -22,7 +22,9 @@ impl App {
     pub(super) fn do_work(&self, item: &Item, work: &Work, batch: &BatchId) -> Done {
         let settings = self.settings();
         match work {
-            Work::Spawn { session, resume, endpoint, .. } => self.spawn(&settings, item, session, endpoint, *resume),
+            Work::Spawn { session, resume, endpoint, .. } => {
+                self.spawn(&settings, item, session, endpoint, *resume, batch)
+            }
             Work::Deliver { session, life, messages, held, .. } => {
                 match request(&settings, &item.reference, session, life, batch, messages, *held) {
                     Ok(request) => delivered(self.parts.runner.deliver(&request)),
@@ -69,13 +71,21 @@ impl App {
         }
     }
 
-    fn spawn(&self, settings: &Settings, item: &Item, session: &Session, endpoint: &EndpointRef, resume: bool) -> Done {
+    fn spawn(
+        &self,
+        settings: &Settings,
+        item: &Item,
+        session: &Session,
+        endpoint: &EndpointRef,
+        resume: bool,
+        batch: &BatchId,
+    ) -> Done {
         let prepared = harness(settings, session).and_then(|harness| {
             let resume = resume && settings.resume_on_respawn && harness.can_resume();
             let conversation = match &session.conversation {
                 Some(conversation) if resume => Some(conversation.clone()),
                 _ if !harness.names_conversation() => None,
-                _ => Some(ConversationId::parse(&self.parts.ids.uuid()).map_err(|error| error.to_string())?),
+                _ => Some(batch.conversation()),
             };
             let argv = argv(settings, harness, session, conversation.as_ref(), resume)?;
             Ok((spawn_request(settings, &self.parts.store.id(), item, session, endpoint, argv)?, conversation))
@@ -90,9 +100,9 @@ impl App {
                 Done::Spawned { life, conversation, cwd: request.cwd }
             }
             Err(RunnerError::SpawnFailed(detail)) => Done::SpawnFailed { detail, permanent: false },
-            Err(error @ (RunnerError::Unreachable(_) | RunnerError::OtherStore { .. })) => {
-                Done::Unreachable(error.to_string())
-            }
+            Err(error @ RunnerError::Unreachable(_)) => Done::Unreachable(error.to_string()),
+            // Nothing was started.
+            Err(error @ RunnerError::OtherStore { .. }) => Done::Busy(error.to_string()),
         }
     }
 
@@ -128,7 +138,7 @@ fn request(
 ) -> Result<DeliverRequest, String> {
     let harness = harness(settings, session)?;
     let (first, more) = messages.split_first().ok_or("a delivery without a message")?;
-    let body = prompt::render(&settings.templates, owner, first, more, held);
+    let body = prompt::render(&settings.templates, owner, !session.introduced, first, more, held);
     let safe = text::for_paste(&body);
     let text = if harness.bracketed_paste { safe } else { text::with_short_lines(&safe).into_owned().into() };
     Ok(DeliverRequest {

@@ -9,8 +9,8 @@ use super::exit::{Exit, Failure, Kind};
 use super::setting::{owned, reader, setting};
 use crate::adapters::portable_files::PortableDir;
 use crate::adapters::system::SystemClock;
-use crate::app::export;
-use crate::app::request::Exported;
+use crate::app::export::Checkup;
+use crate::app::request::{Exported, Order, Response};
 use crate::domain::ports::Clock as _;
 
 /// Arguments of `export`.
@@ -36,16 +36,21 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
 fn write(context: &Context) -> Result<Exported, Failure> {
     let setting = setting(context)?;
     let (store, app) = owned(&setting)?;
-    let exported = app.export_all()?;
+    let response = app.order(&Order::Export)?;
     store.close()?;
-    Ok(exported)
+    match response {
+        Response::Exported(exported) => Ok(exported),
+        _ => Err(Failure::new(Kind::Bug, "an export was answered with something else")),
+    }
 }
 
 fn check(context: &Context) -> Result<Exported, Failure> {
     let setting = setting(context)?;
     let Some(reader) = reader(&setting)? else { return Ok(Exported::default()) };
     let files = PortableDir::new(setting.layout.portable_dir());
-    Ok(export::check(&reader, &files, SystemClock.now())?)
+    // The snapshot ends before files are read.
+    let checkup = reader.read(|tx| Ok(Checkup::read(tx, &files, SystemClock.now())))??;
+    Ok(checkup.run(&files)?)
 }
 
 fn text(exported: &Exported, verb: &str) -> String {

@@ -10,6 +10,7 @@ mod context;
 mod doctor;
 mod events;
 mod exit;
+mod export;
 
 mod output;
 mod post;
@@ -74,7 +75,7 @@ pub enum Verb {
     /// Look at agents' sessions and steer them
     Sessions(sessions::Args),
     /// Bring the portable files up to date, before a commit
-    //EXPORT
+    Export(export::Args),
     /// Find what is wrong, why it matters and what to do
     Doctor(doctor::Args),
     /// Look through the event log
@@ -92,6 +93,7 @@ impl Verb {
             Self::Status(args) => status::run(args, context),
             Self::Sessions(args) => sessions::run(args, context),
 
+            Self::Export(args) => export::run(args, context),
             Self::Doctor(args) => doctor::run(args, context),
             Self::Events(args) => events::run(args, context),
             Self::Config(args) => config::run(args, context),

@@ -2,6 +2,7 @@
 
 use crate::adapters::owner_file::{self, Owner};
 use crate::app::App;
+use crate::app::portable::PortableError;
 use crate::daemon::compose::{ComposeError, Setting, open_store};
 use crate::daemon::run::StartError;
 use crate::domain::session::Liveness;
@@ -62,6 +63,15 @@ impl From<StoreError> for Failure {
             StoreError::Bug(_) => Kind::Bug,
         };
         Self::new(kind, error.to_string())
+    }
+}
+
+impl From<PortableError> for Failure {
+    fn from(error: PortableError) -> Self {
+        match error {
+            PortableError::Store(error) => error.into(),
+            PortableError::Files(error) => Self::new(Kind::Outside, error.to_string()),
+        }
     }
 }
 

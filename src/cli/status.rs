@@ -8,7 +8,7 @@ use super::setting::{owner, reader, setting};
 use crate::adapters::owner_file::Owner;
 use crate::adapters::system::SystemClock;
 use crate::app::look;
-use crate::app::request::{Response, Status};
+use crate::app::request::{Look, Response, Status};
 use crate::domain::ports::Clock as _;
 
 /// Arguments of `status`.
@@ -20,7 +20,7 @@ pub fn run(_: &Args, context: &Context) -> Result<Exit, Failure> {
     let setting = setting(context)?;
     let owner = owner(&setting).filter(|owner| owner.kind == "daemon");
     let status = match reader(&setting)? {
-        Some(reader) => match reader.read(|tx| look::status(tx, SystemClock.now()))? {
+        Some(reader) => match reader.read(|tx| look::answer(tx, &Look::Status, SystemClock.now()))? {
             Response::Status(status) => Some(status),
             _ => None,
         },

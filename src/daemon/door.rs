@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::journal::Sink;
+use super::exporter::trouble;
+use super::journal::{Sink, Told};
 use super::receiver::{Answer, Door, DoorHeaders, Inbound};
 use super::wake::Wake;
 use crate::app::App;
 use crate::app::ingest::{Arrival, Taken};
 use crate::domain::decide::{DropReason, Verdict};
 use crate::domain::event::body::{self, BodyError, BodyFault, MediaType};
-use crate::domain::event::webhook;
+use crate::domain::event::{Event, webhook};
 use crate::domain::ids::DeliveryId;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::signature::Gate;
@@ -26,12 +27,13 @@ pub struct WebhookDoor {
     gate: Gate,
     wake: Wake,
     sink: Sink,
+    folder: Told,
 }
 
 impl WebhookDoor {
     /// A door that lets in what `gate` admits.
     pub fn new(app: App, gate: Gate, wake: Wake, sink: Sink) -> Arc<Self> {
-        Arc::new(Self { app, gate, wake, sink })
+        Arc::new(Self { app, gate, wake, sink, folder: Told::default() })
     }
 
     /// Everything that needs no store: who sent it, what it is.
@@ -55,6 +57,20 @@ impl WebhookDoor {
         let event = webhook::normalise(name, delivery, &json);
         let body = shared(&request.body, json.as_str());
         Ok(Read::Event(Box::new(Arrival { event, body })))
+    }
+
+    /// What other machines said about the items of `event` comes before the decision. A folder that cannot be read keeps
+    /// nothing from being decided: the store holds what was known.
+    fn adopt(&self, event: &Event) {
+        match self.app.adopt_for(event) {
+            Ok(adoption) => {
+                if !adoption.changed.is_empty() {
+                    self.wake.taken(adoption.lanes, adoption.marked);
+                }
+                self.folder.tell(&self.sink, None);
+            }
+            Err(error) => self.folder.tell(&self.sink, Some(trouble(&error))),
+        }
     }
 
     fn reject(&self, headers: &DoorHeaders, refused: Refused) -> Answer {
@@ -106,6 +122,7 @@ impl Door for WebhookDoor {
             Ok(Read::Event(arrival)) => arrival,
         };
         drop(request);
+        self.adopt(&arrival.event);
         let wake = self.wake.clone();
         self.app.submit(*arrival, move |taken| done(answer(taken, &wake)));
     }

@@ -47,6 +47,21 @@ impl Sink {
     }
 }
 
+/// The last trouble that was put into the log, so that one that lasts is one line.
+#[derive(Default)]
+pub struct Told(Mutex<Option<LogEntry>>);
+
+impl Told {
+    /// Puts `entry` unless it was the last; `None` when all is well again.
+    pub fn tell(&self, sink: &Sink, entry: Option<LogEntry>) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told != entry {
+            told.clone_from(&entry);
+            entry.into_iter().for_each(|entry| sink.put(entry));
+        }
+    }
+}
+
 /// Writes until the bell is closed, then what is left.
 pub fn run(app: &App, mut drain: Drain, sink: &Sink, bell: &Bell) {
     while bell.sleep(IDLE) {

@@ -3,7 +3,7 @@
 pub mod compose;
 pub mod dispatcher;
 pub mod door;
-mod exporter;
+pub mod exporter;
 pub mod journal;
 pub mod receiver;
 pub mod run;

@@ -11,10 +11,11 @@ use tokio::sync::watch;
 use super::compose::{ComposeError, Setting, open_store};
 use super::dispatcher::Dispatcher;
 use super::door::WebhookDoor;
+use super::exporter::{Exporter, Pace};
 use super::journal::{self, Sink};
 use super::receiver::{self, HookPath, Limits, PathError};
+use super::upkeep;
 use super::wake::{Bell, Wake};
-use super::{exporter, upkeep};
 use crate::adapters::config_files::webhook_secret;
 use crate::adapters::event_log::EventLogFile;
 use crate::adapters::owner_file::{self, Owner, OwnerFileError};
@@ -26,6 +27,8 @@ use crate::domain::reference::RefKey;
 use crate::domain::signature::{Gate, GateError};
 use crate::store::{Store, StoreError, View as _};
 
+/// How long the last portable files may take at shutdown.
+const FILES_END: Duration = Duration::from_secs(10);
 /// How long running effects may take to end at shutdown.
 const EFFECTS_END: Duration = Duration::from_secs(10);
 
@@ -211,10 +214,9 @@ impl Loops {
             true => Some(journal_loop(setting, app, &sink, &journal_bell)?),
             false => None,
         };
-        let exporter = spawn("exporter", {
-            let (app, bell) = (app.clone(), export_bell.clone());
-            move || exporter::run(&app, &bell)
-        })?;
+        let exporter = Exporter::new(app.clone(), wake.clone(), sink.clone(), Pace::default());
+        let bell = export_bell.clone();
+        let exporter = spawn("exporter", move || exporter.run(&bell, FILES_END))?;
         let upkeep = spawn("upkeep", {
             let (app, bell) = (app.clone(), upkeep_bell.clone());
             move || upkeep::run(&app, &bell)

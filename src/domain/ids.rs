@@ -103,7 +103,7 @@ impl fmt::Display for ConversationId {
     }
 }
 
-/// The name of one delivery into a terminal; stands in tmux commands, so its alphabet is `[a-z0-9]`.
+/// The name of one piece of work, of a delivery into a terminal above all; stands in tmux commands, so its alphabet is `[a-z0-9]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BatchId(String);
@@ -117,6 +117,14 @@ impl BatchId {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The name of the conversation that this piece of work begins, in the form of a UUID: a spawn that is done again
+    /// after a crash names the same one.
+    pub fn conversation(&self) -> ConversationId {
+        let hex = format!("{:0<32}", self.0);
+        let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+        ConversationId(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)))
     }
 }
 
@@ -148,6 +156,13 @@ mod tests {
         assert_eq!(Login::parse("ghost"), None);
         assert_eq!(Login::parse(" "), None);
         assert!(Login::parse("dependabot[bot]").is_some_and(|l| l.is_bot()));
+    }
+
+    #[test]
+    fn a_piece_of_work_names_one_conversation() {
+        let batch = BatchId::from_hex("0b1f7a22-3c4d-4e5f-8a9b-0c1d2e3f4a5b");
+        assert_eq!(batch.conversation().as_str(), "0b1f7a22-3c4d-4e5f-8a9b-0c1d2e3f4a5b");
+        assert!(ConversationId::parse(BatchId::from_hex("7").conversation().as_str()).is_ok());
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct Facts {
     pub closed_at: Option<Time>,
     /// Head of a pull request, for checks that only name a commit.
     pub head: Option<Head>,
+    /// Where it lives now, after it was transferred or its repository changed its name.
+    pub moved_to: Option<WorkItemRef>,
 }
 
 /// The portable sections as the store holds them.

@@ -64,6 +64,8 @@ event_names! {
     SessionKeptOpen => "session.kept_open",
     /// A dead harness was started again.
     SessionRespawned => "session.respawned",
+    /// One login talked alone for too long: deliveries of a conversation are held.
+    SessionBreakerTripped => "session.breaker_tripped",
     /// Deliveries are held.
     SessionPaused => "session.paused",
     /// Deliveries go on.
@@ -74,6 +76,8 @@ event_names! {
     SessionAutoclosed => "session.autoclosed",
     /// An item was reset.
     SessionReset => "session.reset",
+    /// An item goes on under another name.
+    ItemMoved => "item.moved",
     /// A portable file was written.
     ExportWritten => "export.written",
     /// A portable file cannot be written; the mark stays.

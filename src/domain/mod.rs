@@ -13,6 +13,7 @@ pub mod lane;
 pub mod layout;
 pub mod log;
 pub mod message;
+pub mod names;
 pub mod policy;
 pub mod portable;
 pub mod ports;

@@ -196,6 +196,18 @@ pub trait PortableFiles: Send + Sync {
     fn leftovers(&self, now: Time) -> Result<Vec<WorkItemRef>, FileError>;
     /// Compares a file with the stamp the store keeps, and reads it only when that cannot tell.
     fn look(&self, name: &str, known: Option<&Stamp>, now: Time) -> Result<Look, FileError>;
+    /// As [`PortableFiles::look`], for many files at once; answers which folder it was.
+    fn look_each(
+        &self,
+        files: &[(&str, Option<&Stamp>)],
+        now: Time,
+        told: &mut dyn FnMut(usize, Look),
+    ) -> Result<Option<FolderId>, FileError> {
+        for (at, (name, known)) in files.iter().enumerate() {
+            told(at, self.look(name, *known, now)?);
+        }
+        self.folder()
+    }
     /// Finds an item's files by the reference inside them.
     fn locate(&self, item: &WorkItemRef, now: Time) -> Result<Located, FileError>;
     /// Brings files up to date as the folder's one writer, and tells of each as it is done.

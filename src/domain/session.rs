@@ -22,6 +22,8 @@ pub struct Session {
     pub harness: String,
     /// The harness's conversation, once known.
     pub conversation: Option<ConversationId>,
+    /// Whether this conversation was told what it is for; a fresh one is told with its first message.
+    pub introduced: bool,
     /// Working directory, once spawned.
     pub cwd: Option<PathBuf>,
     /// Where it is in its life.
@@ -168,6 +170,7 @@ impl Session {
             key,
             harness,
             conversation: None,
+            introduced: false,
             cwd: None,
             state: SessionState::Recorded,
             generation: 0,

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use super::error::StoreError;
 use super::keys::{self, Span};
 use super::rows::{
-    self, AtRow, ClaimRow, DeadLetterRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, SessionRow, SettledRow,
-    StampRow, UndecidableRow,
+    self, AtRow, ClaimRow, DeadLetterRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, RepositoryRow, SessionRow,
+    SettledRow, StampRow, UndecidableRow,
 };
 use super::tables::TableId;
 use super::view::{View, read_effect, whole};
@@ -91,6 +91,7 @@ impl<V: View> Check<'_, V> {
             self.each(table, |_, key, value| rows::decode::<AtRow>(table, key, value).map(drop))?;
         }
         self.shape::<HeadRow>(TableId::Heads)?;
+        self.shape::<RepositoryRow>(TableId::Repositories)?;
         self.shape::<SettledRow>(TableId::Settled)?;
         self.shape::<StampRow>(TableId::Stamps)?;
         self.shape::<DeadLetterRow>(TableId::DeadLetters)?;

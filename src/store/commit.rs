@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use redb::{CommitError, WriteTransaction};
 
@@ -28,11 +29,16 @@ pub struct Job {
 const MAX_GROUP: usize = 512;
 /// Most jobs that wait.
 const MAX_WAITING: usize = 4096;
+/// How long a group waits for those who were just answered to come again. A commit costs the disk several times this;
+/// without it, callers fall into two halves that wait for each other's commits.
+const GATHERING: Duration = Duration::from_micros(400);
 
 /// The jobs that wait for the committing thread.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<Waiting>,
+    /// Jobs of the group being written that are not answered yet.
+    unanswered: AtomicUsize,
     /// Something came, or something else is to be done.
     came: Condvar,
     /// There is room again.
@@ -42,6 +48,8 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct Waiting {
     jobs: VecDeque<Job>,
+    /// Most that were in flight at once, waiting or not answered yet, since the last group was taken.
+    peak: usize,
     closed: bool,
     woken: bool,
 }
@@ -57,6 +65,7 @@ impl Queue {
         } else {
             let was_empty = state.jobs.is_empty();
             state.jobs.push_back(job);
+            state.peak = state.peak.max(state.jobs.len() + self.unanswered.load(Ordering::Relaxed));
             drop(state);
             // The thread sleeps only beside an empty queue.
             if was_empty {
@@ -105,15 +114,32 @@ impl Queue {
                 None => self.came.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
+        state = self.gather(state);
         state.woken = false;
         let count = state.jobs.len().min(MAX_GROUP);
         if count == 0 && state.closed {
             return None;
         }
-        let group = state.jobs.drain(..count).collect();
+        let group: Vec<Job> = state.jobs.drain(..count).collect();
+        state.peak = 0;
+        self.unanswered.store(group.len(), Ordering::Relaxed);
         drop(state);
         self.room.notify_all();
         Some(group)
+    }
+
+    /// Waits a moment until all that were in flight wait. One caller alone never does.
+    fn gather<'q>(&'q self, mut state: MutexGuard<'q, Waiting>) -> MutexGuard<'q, Waiting> {
+        let until = Instant::now() + GATHERING;
+        let whole = state.peak.min(MAX_GROUP);
+        while state.jobs.len() < whole && !state.closed {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self.came.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state
     }
 
     fn state(&self) -> MutexGuard<'_, Waiting> {
@@ -125,7 +151,9 @@ impl Queue {
 pub(super) fn commit_forever(queue: &Queue, engine: &Engine) {
     while let Some(group) = queue.take(engine.retry_in()) {
         engine.recover();
-        run_all(engine, group);
+        run_all(engine, group, &|| {
+            queue.unanswered.fetch_sub(1, Ordering::Relaxed);
+        });
     }
 }
 
@@ -144,21 +172,25 @@ enum Attempt {
 /// Writes `jobs` in their order and tells each how it went.
 ///
 /// When one fails after it wrote, its transaction is undone; those before it are committed without it, it runs alone,
-/// and those after it go on as a group.
-pub(super) fn run_all(engine: &Engine, jobs: Vec<Job>) {
+/// and those after it go on as a group. `answering` is called before each answer.
+pub(super) fn run_all(engine: &Engine, jobs: Vec<Job>, answering: &dyn Fn()) {
+    let tell = |job: Job, result| {
+        answering();
+        finish(job.done, result);
+    };
     let mut pending = VecDeque::from(jobs);
     let mut limit = pending.len();
     while !pending.is_empty() {
         match attempt(engine, &mut pending.make_contiguous()[..limit]) {
             Attempt::Committed(results) => {
                 for (job, result) in pending.drain(..limit).zip(results) {
-                    finish(job.done, result);
+                    tell(job, result);
                 }
                 limit = pending.len();
             }
             Attempt::Culprit(_, error) | Attempt::Poisoned(error) if limit == 1 => {
                 if let Some(job) = pending.pop_front() {
-                    finish(job.done, Err(error));
+                    tell(job, Err(error));
                 }
                 limit = pending.len();
             }
@@ -166,7 +198,7 @@ pub(super) fn run_all(engine: &Engine, jobs: Vec<Job>) {
             Attempt::Poisoned(_) => limit = (limit / 2).max(1),
             Attempt::Failed(error) => {
                 for job in pending.drain(..) {
-                    finish(job.done, Err(error.again()));
+                    tell(job, Err(error.again()));
                 }
             }
         }
@@ -187,35 +219,39 @@ fn attempt(engine: &Engine, jobs: &mut [Job]) -> Attempt {
 
 fn attempt_in(engine: &Engine, transaction: WriteTransaction, jobs: &mut [Job]) -> Attempt {
     let mut tx = WriteTx::new(&engine.path, &transaction);
-    let mut results = Vec::with_capacity(jobs.len());
-    let mut stopped = None;
-    for (place, job) in jobs.iter_mut().enumerate() {
-        let before = tx.writes();
-        let result = run_one(&mut job.run, &mut tx);
-        stopped = match result {
-            Err(error) if tx.storage_failed() => Some(Attempt::Failed(error)),
-            Err(error) if tx.writes() > before => Some(Attempt::Culprit(place, error)),
-            other => {
-                results.push(other);
-                continue;
-            }
-        };
-        break;
-    }
+    let run = run_group(&mut tx, jobs);
     let wrote = tx.writes() > 0;
-    if wrote && stopped.is_none() {
-        stopped = tx.put_counters().err().map(Attempt::Failed);
-    }
     drop(tx);
-    match stopped {
-        Some(Attempt::Failed(error)) => {
+    match run {
+        Ok(results) if wrote => commit(engine, transaction, results),
+        Ok(results) => undo(engine, transaction).map_or_else(Attempt::Failed, |()| Attempt::Committed(results)),
+        Err(Attempt::Failed(error)) => {
             // The disk that failed can fail again while undoing; the file is opened anew in any case.
             let _ = guarded(&engine.path, || transaction.abort());
-            Attempt::Failed(error)
+            Attempt::Failed(as_io(engine, error))
         }
-        Some(stopped) => undo(engine, transaction).map_or_else(Attempt::Failed, |()| stopped),
-        None if wrote => commit(engine, transaction, results),
-        None => undo(engine, transaction).map_or_else(Attempt::Failed, |()| Attempt::Committed(results)),
+        Err(stopped) => undo(engine, transaction).map_or_else(Attempt::Failed, |()| stopped),
+    }
+}
+
+/// Runs the jobs of a group in one transaction, up to the first that spoils it.
+fn run_group(tx: &mut WriteTx<'_>, jobs: &mut [Job]) -> Result<Vec<Result<(), StoreError>>, Attempt> {
+    let mut results = Vec::with_capacity(jobs.len());
+    for (place, job) in jobs.iter_mut().enumerate() {
+        let before = tx.writes();
+        match run_one(&mut job.run, tx) {
+            Err(error) if tx.storage_failed() => return Err(Attempt::Failed(error)),
+            Ok(()) if tx.storage_failed() => {
+                return Err(Attempt::Failed(StoreError::Bug("a failure of the disk was passed over".to_owned())));
+            }
+            Err(error) if tx.writes() > before => return Err(Attempt::Culprit(place, error)),
+            other => results.push(other),
+        }
+    }
+    match tx.settle_numbers() {
+        Ok(()) => Ok(results),
+        Err(error) if tx.storage_failed() => Err(Attempt::Failed(error)),
+        Err(error) => Err(Attempt::Poisoned(error)),
     }
 }
 

@@ -63,6 +63,11 @@ pub fn read_number(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(bytes.try_into().ok()?))
 }
 
+/// A repository by GitHub's own id on its host.
+pub fn repository(host: &str, id: u64) -> Vec<u8> {
+    format!("{host}/{id}").to_ascii_lowercase().into_bytes()
+}
+
 /// All of one lane.
 pub fn lane(lane: &RefKey) -> Vec<u8> {
     pair(lane.as_str(), "")

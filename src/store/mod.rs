@@ -2,7 +2,7 @@
 //!
 //! One file, one process that writes it, any number that read beside it. Everything goes through closures over a
 //! transaction: [`Store::read`] and [`Store::write`] for whoever waits, [`Store::submit`] for whoever does not. Writes
-//! that wait at the same time share one durable commit ([`commit`]). The store decides nothing.
+//! that wait at the same time share one durable commit (`commit.rs`). The store decides nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -20,6 +20,7 @@ mod engine;
 mod error;
 mod keys;
 mod migrate;
+mod moves;
 mod open;
 mod overlay;
 mod prune;
@@ -183,7 +184,7 @@ impl Owner {
             Mode::Grouped { queue, .. } => queue.submit(job),
             Mode::Inline(writer) => {
                 let writing = writer.lock().unwrap_or_else(PoisonError::into_inner);
-                commit::run_all(&self.engine, vec![job]);
+                commit::run_all(&self.engine, vec![job], &|| {});
                 drop(writing);
             }
         }

@@ -1,6 +1,7 @@
 //! Transactions as the store uses them: tables opened at most once, bytes in and out, no panic of redb let through.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -25,6 +26,9 @@ pub trait Raw {
     /// The last key of a table.
     fn last_key(&self, table: TableId) -> Result<Option<Vec<u8>>, StoreError>;
 
+    /// The next number of a counter, when this transaction has it in hand.
+    fn number_in_hand(&self, counter: &str) -> Option<u64>;
+
     /// Remembers a row that a list left out.
     fn note_skipped(&self, error: StoreError);
 
@@ -46,8 +50,8 @@ pub struct WriteTx<'t> {
     transaction: &'t WriteTransaction,
     tables: [OnceCell<Table<'t, Bytes, Bytes>>; TableId::COUNT],
     writes: u64,
-    /// Counters that numbers were taken from, with their next number: put once, before the commit.
-    counters: Vec<(&'static str, u64)>,
+    /// Next numbers of the counters used so far; they become rows with the commit of the group.
+    numbers: BTreeMap<&'static str, u64>,
     storage_failed: Cell<bool>,
     skipped: RefCell<Vec<StoreError>>,
 }
@@ -87,6 +91,10 @@ impl Raw for ReadTx<'_> {
         self.table(table)?.map_or(Ok(None), |table| last_in(self.path, table))
     }
 
+    fn number_in_hand(&self, _: &str) -> Option<u64> {
+        None
+    }
+
     fn note_skipped(&self, error: StoreError) {
         self.skipped.borrow_mut().push(error);
     }
@@ -99,8 +107,15 @@ impl Raw for ReadTx<'_> {
 impl<'t> WriteTx<'t> {
     pub(super) fn new(path: &'t Path, transaction: &'t WriteTransaction) -> Self {
         let tables = std::array::from_fn(|_| OnceCell::new());
-        let (counters, storage_failed, skipped) = (Vec::new(), Cell::new(false), RefCell::default());
-        Self { path, transaction, tables, writes: 0, counters, storage_failed, skipped }
+        Self {
+            path,
+            transaction,
+            tables,
+            writes: 0,
+            numbers: BTreeMap::new(),
+            storage_failed: Cell::new(false),
+            skipped: RefCell::default(),
+        }
     }
 
     /// How many rows were put or removed so far.
@@ -111,6 +126,20 @@ impl<'t> WriteTx<'t> {
     /// Whether the disk failed under it, whatever a closure made of that.
     pub(super) fn storage_failed(&self) -> bool {
         self.storage_failed.get()
+    }
+
+    /// Sets the next number of a counter; written by [`WriteTx::settle_numbers`].
+    pub(super) fn set_number(&mut self, counter: &'static str, next: u64) {
+        self.writes += 1;
+        self.numbers.insert(counter, next);
+    }
+
+    /// Writes the counters; the last thing before a commit.
+    pub(super) fn settle_numbers(&mut self) -> Result<(), StoreError> {
+        for (counter, next) in std::mem::take(&mut self.numbers) {
+            self.put(TableId::Counters, counter.as_bytes(), &keys::number(next))?;
+        }
+        Ok(())
     }
 
     /// Puts a row.
@@ -146,35 +175,6 @@ impl<'t> WriteTx<'t> {
         self.watch(deleted)
     }
 
-    /// The next number of a counter, which begins where the store says (`stored`); a number taken is something written.
-    pub(super) fn next_number(
-        &mut self,
-        counter: &'static str,
-        stored: impl FnOnce(&Self) -> Result<u64, StoreError>,
-    ) -> Result<u64, StoreError> {
-        let at = match self.counters.iter().position(|(name, _)| *name == counter) {
-            Some(at) => at,
-            None => {
-                let first = stored(self)?;
-                self.counters.push((counter, first));
-                self.counters.len() - 1
-            }
-        };
-        let (_, next) = &mut self.counters[at];
-        let number = *next;
-        *next += 1;
-        self.writes += 1;
-        Ok(number)
-    }
-
-    /// Puts the counters as they are after all numbers that were taken.
-    pub(super) fn put_counters(&mut self) -> Result<(), StoreError> {
-        for (counter, next) in std::mem::take(&mut self.counters) {
-            self.put(TableId::Counters, counter.as_bytes(), &keys::number(next))?;
-        }
-        Ok(())
-    }
-
     fn open(&self, id: TableId) -> Result<&Table<'t, Bytes, Bytes>, StoreError> {
         let cell = &self.tables[id as usize];
         if cell.get().is_none() {
@@ -195,11 +195,6 @@ impl<'t> WriteTx<'t> {
 
 impl Raw for WriteTx<'_> {
     fn get<R>(&self, table: TableId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, StoreError> {
-        if table == TableId::Counters
-            && let Some((_, next)) = self.counters.iter().find(|(name, _)| name.as_bytes() == key)
-        {
-            return Ok(Some(read(&keys::number(*next))));
-        }
         let table = self.open(table)?;
         self.watch(get_in(self.path, table, key, read))
     }
@@ -212,6 +207,10 @@ impl Raw for WriteTx<'_> {
     fn last_key(&self, table: TableId) -> Result<Option<Vec<u8>>, StoreError> {
         let table = self.open(table)?;
         self.watch(last_in(self.path, table))
+    }
+
+    fn number_in_hand(&self, counter: &str) -> Option<u64> {
+        self.numbers.get(counter).copied()
     }
 
     fn note_skipped(&self, error: StoreError) {

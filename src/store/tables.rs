@@ -49,6 +49,9 @@ tables! {
     Owners => "owners",
     /// Key: head commit, lower-case hex. Value: `HeadRow`. Written by decisions on pull requests. Pruned by age.
     Heads => "heads",
+    /// Key: host, `/`, GitHub's numeric id of a repository that has items here. Value: `RepositoryRow`, its names.
+    /// Written by decisions. One row per repository, never removed.
+    Repositories => "repositories",
     /// Key: identity of what spoke. Value: `MarkedRow` with `spoken` or `refused`. Written by decisions. Pruned by age,
     /// behind the watermark.
     Identities => "identities",

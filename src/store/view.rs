@@ -10,8 +10,8 @@ use super::error::StoreError;
 use super::keys::{self, Span};
 use super::raw::{Flow, Raw, ReadTx, WriteTx};
 use super::rows::{
-    self, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, SessionRow, SettledRow,
-    StampRow, StateRow, UndecidableRow,
+    self, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, RepositoryRow,
+    SessionRow, SettledRow, StampRow, StateRow, UndecidableRow,
 };
 use super::tables::TableId;
 use crate::domain::decide::{DeliveryState, IdentityState, Urgency};
@@ -20,6 +20,7 @@ use crate::domain::event::Identity;
 use crate::domain::ids::DeliveryId;
 use crate::domain::item::Item;
 use crate::domain::log::LogEntry;
+use crate::domain::names::Names;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::session::Session;
 use crate::domain::time::Time;
@@ -86,6 +87,11 @@ pub trait View: Raw {
         })
     }
 
+    /// The keys of all items, in order; no row is decoded.
+    fn item_keys(&self) -> Result<Vec<RefKey>, StoreError> {
+        list(self, TableId::Items, &Span::all(), usize::MAX, |key, _| whole(TableId::Items, key))
+    }
+
     /// The items of one repository, by its lower-case key (`github:octo/hello`), in the order of keys.
     fn items_of_repo(&self, repo_key: &str) -> Result<Vec<Item>, StoreError> {
         let span = Span::prefix(format!("{repo_key}#").as_bytes());
@@ -112,6 +118,20 @@ pub trait View: Raw {
     fn owners(&self, pull_request: &RefKey) -> Result<Vec<RefKey>, StoreError> {
         let span = Span::prefix(&keys::pair(pull_request.as_str(), ""));
         list(self, TableId::Owners, &span, usize::MAX, |key, _| second(TableId::Owners, key))
+    }
+
+    /// The pull requests of one repository that records list, by its lower-case key, each once.
+    fn pull_requests_of_repo(&self, repo_key: &str) -> Result<Vec<RefKey>, StoreError> {
+        let span = Span::prefix(format!("{repo_key}#").as_bytes());
+        let mut listed = list(self, TableId::Owners, &span, usize::MAX, |key, _| first(TableId::Owners, key))?;
+        listed.dedup();
+        Ok(listed)
+    }
+
+    /// The names of the repository with GitHub's id `id` on `host`.
+    fn repository(&self, host: &str, id: u64) -> Result<Option<Names>, StoreError> {
+        let found = row::<_, RepositoryRow>(self, TableId::Repositories, &keys::repository(host, id))?;
+        Ok(found.map(|RepositoryRow { current, former }| Names { current, former }))
     }
 
     /// The pull request a head commit belongs to.
@@ -368,6 +388,12 @@ pub(super) fn read_effect(key: &[u8], value: &[u8]) -> Result<Effect, StoreError
 /// A key that is one reference.
 pub(super) fn whole(table: TableId, key: &[u8]) -> Result<RefKey, StoreError> {
     let text = std::str::from_utf8(key).map_err(|error| rows::bad(table, key, error))?;
+    rows::ref_key(table, key, text)
+}
+
+/// The first reference of a pair.
+fn first(table: TableId, key: &[u8]) -> Result<RefKey, StoreError> {
+    let (text, _) = keys::split(key).ok_or_else(|| rows::bad(table, key, "not a pair of texts"))?;
     rows::ref_key(table, key, text)
 }
 

@@ -6,8 +6,8 @@ use super::error::StoreError;
 use super::keys::{self, Span};
 use super::raw::{Raw, WriteTx};
 use super::rows::{
-    self, AtRow, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRowRef, MarkRow, MarkedRow, SessionRow,
-    SettledRow, StampRow, StateRow, UndecidableRow,
+    self, AtRow, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRowRef, MarkRow, MarkedRow,
+    RepositoryRow, SessionRow, SettledRow, StampRow, StateRow, UndecidableRow,
 };
 use super::tables::TableId;
 use super::view::View;
@@ -18,6 +18,7 @@ use crate::domain::event::Identity;
 use crate::domain::ids::DeliveryId;
 use crate::domain::item::Item;
 use crate::domain::log::LogEntry;
+use crate::domain::names::Names;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::session::Session;
 use crate::domain::time::Time;
@@ -56,6 +57,12 @@ impl WriteTx<'_> {
     pub fn put_head(&mut self, sha: &str, pull_request: &WorkItemRef, at: Time) -> Result<(), StoreError> {
         let row = HeadRow { pull_request: pull_request.clone(), t: at };
         self.put_row(TableId::Heads, sha.as_bytes(), &row)
+    }
+
+    /// Remembers the names of the repository with GitHub's id `id`.
+    pub fn put_repository(&mut self, id: u64, names: &Names) -> Result<(), StoreError> {
+        let row = RepositoryRow { current: names.current.clone(), former: names.former.clone() };
+        self.put_row(TableId::Repositories, &keys::repository(names.current.host(), id), &row)
     }
 
     /// Sets the state of something that speaks; `Unused` forgets it.
@@ -235,7 +242,7 @@ impl WriteTx<'_> {
         self.delete(TableId::Undecidables, key)
     }
 
-    /// Puts the rows of a decision. Marks come last, so that they carry the version of the item as it is now.
+    /// Puts the rows of a decision, in their order. Marks come last, so that they carry the version of the item as it is now.
     pub fn apply_changes(&mut self, changes: &[Change], now: Time) -> Result<(), StoreError> {
         for change in changes {
             match change {
@@ -244,6 +251,8 @@ impl WriteTx<'_> {
                 Change::Seen { item, node_id } => self.put_seen(item, node_id).map(drop)?,
                 Change::Identity { identity, state } => self.put_identity(identity, *state, now)?,
                 Change::Head { sha, pull_request } => self.put_head(sha, pull_request, now)?,
+                Change::Move { from, to } => self.move_rows(from, to)?,
+                Change::Names { repository, names } => self.put_repository(*repository, names)?,
                 Change::Mark { .. } => {}
             }
         }
@@ -256,13 +265,19 @@ impl WriteTx<'_> {
         Ok(())
     }
 
-    /// Stores everything an event changes; answers the lanes in which new effects wait.
+    /// Stores everything an event changes; answers the lanes that have news: new effects, or a changed record for which
+    /// something waits (a resume makes nothing new and releases what is there; a move brings a whole lane).
     pub fn apply_outcome(&mut self, outcome: Outcome, now: Time) -> Result<Vec<RefKey>, StoreError> {
         self.apply_changes(&outcome.changes, now)?;
         let mut lanes = BTreeSet::new();
         for effect in outcome.effects {
             lanes.insert(effect.lane.clone());
             self.push_effect(effect, now)?;
+        }
+        for lane in outcome.changes.iter().filter_map(lane_of) {
+            if !lanes.contains(&lane) && self.lane_count(&lane)? > 0 {
+                lanes.insert(lane);
+            }
         }
         for entry in &outcome.log {
             self.append_journal(entry, now)?;
@@ -284,7 +299,9 @@ impl WriteTx<'_> {
 
     /// The next number of a counter; numbers begin with 1 and are never given twice.
     fn take_number(&mut self, counter: &'static str) -> Result<u64, StoreError> {
-        self.next_number(counter, |tx| tx.counter(counter))
+        let next = self.counter(counter)?;
+        self.set_number(counter, next + 1);
+        Ok(next)
     }
 
     fn count_lane(&mut self, lane: &RefKey, by: i64) -> Result<(), StoreError> {
@@ -307,10 +324,27 @@ impl WriteTx<'_> {
     }
 }
 
+/// The lane whose next step depends on what `change` puts.
+fn lane_of(change: &Change) -> Option<RefKey> {
+    match change {
+        Change::Item(item) => Some(item.reference.key()),
+        Change::Endpoint { owner, .. } => Some(owner.clone()),
+        Change::Move { to, .. } => Some(to.key()),
+        Change::Seen { .. }
+        | Change::Identity { .. }
+        | Change::Names { .. }
+        | Change::Head { .. }
+        | Change::Mark { .. } => None,
+    }
+}
+
 /// Counters, for whoever checks them.
 pub(super) trait Counters: Raw {
     /// The next number that `counter` gives.
     fn counter(&self, counter: &str) -> Result<u64, StoreError> {
+        if let Some(next) = self.number_in_hand(counter) {
+            return Ok(next);
+        }
         let key = counter.as_bytes();
         match self.get(TableId::Counters, key, keys::read_number)? {
             None => Ok(1),

@@ -6,6 +6,8 @@
 mod cli;
 #[path = "../support/payloads.rs"]
 mod payloads;
+mod portable;
+mod program;
 mod receiver;
 mod support;
 mod tmux;

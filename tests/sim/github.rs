@@ -2,7 +2,8 @@
 
 use the_loop::app::ingest::Arrival;
 use the_loop::domain::event::{
-    Check, Content, Event, Fact, Form, Head, Identity, ItemFact, Repository, Speech, Subject, SubjectKind,
+    Check, Content, Event, Fact, Form, Head, Identity, ItemFact, Repository, RepositoryFact, Speech, Subject,
+    SubjectKind,
 };
 use the_loop::domain::ids::{DeliveryId, Login};
 use the_loop::domain::reference::{RepoRef, WorkItemRef};
@@ -18,23 +19,35 @@ struct Ticket {
     started: bool,
     /// The last word or close in GitHub's time that counts for it, and whether it disarms.
     last_word: Option<(Time, bool)>,
+    /// Another machine disarmed it: somebody will start it again.
+    disarmed_elsewhere: bool,
 }
 
 pub struct GitHub {
     repo: RepoRef,
     tickets: Vec<Ticket>,
     endings: bool,
+    /// Chance that the repository gets another name instead, percent.
+    renames: u64,
+    names: u64,
     next_delivery: u64,
     second: i64,
 }
 
 impl GitHub {
-    pub fn new(items: u64, endings: bool) -> Self {
+    pub fn new(items: u64, endings: bool, renames: u64) -> Self {
         let tickets = (1..=items)
-            .map(|number| Ticket { number, open: true, pull_request_open: None, started: false, last_word: None })
+            .map(|number| Ticket {
+                number,
+                open: true,
+                pull_request_open: None,
+                started: false,
+                last_word: None,
+                disarmed_elsewhere: false,
+            })
             .collect();
         let repo = RepoRef::parse("octo/hello").expect("a repository");
-        Self { repo, tickets, endings, next_delivery: 0, second: 0 }
+        Self { repo, tickets, endings, renames, names: 0, next_delivery: 0, second: 0 }
     }
 
     /// Issues whose newest word or close disarms them: they must not be live in the end.
@@ -53,8 +66,11 @@ impl GitHub {
     pub fn something(&mut self, rng: &mut Rng, now: Time) -> Arrival {
         // GitHub's times have one-second steps, and its clock is its own.
         self.second += i64::from(rng.chance(70));
-        let at = Time::from_millis(1_780_000_000_000).plus_seconds(self.second);
+        let at = self.time();
         let _ = now;
+        if self.renames > 0 && rng.chance(self.renames) {
+            return self.rename();
+        }
         let index = rng.below(self.tickets.len() as u64) as usize;
         let (number, started) = (self.tickets[index].number, self.tickets[index].started);
         if !started {
@@ -68,6 +84,11 @@ impl GitHub {
         }
         if self.tickets[index].last_word.is_some_and(|(_, disarms)| disarms) && rng.chance(50) {
             return self.said(index, at, "the-loop start", false);
+        }
+        if self.tickets[index].disarmed_elsewhere && rng.chance(50) {
+            self.tickets[index].disarmed_elsewhere = false;
+            self.second += 1;
+            return self.said(index, self.time(), "the-loop start", false);
         }
         match rng.below(if self.endings { 16 } else { 9 }) {
             0..=4 => self.comment(number, SubjectKind::Issue, at, "", "mona"),
@@ -83,6 +104,37 @@ impl GitHub {
         }
     }
 
+    /// GitHub's clock.
+    fn time(&self) -> Time {
+        Time::from_millis(1_780_000_000_000).plus_seconds(self.second)
+    }
+
+    /// One of the issues, and the time.
+    pub fn some_item(&self, rng: &mut Rng) -> (WorkItemRef, Time) {
+        let number = rng.pick(&self.tickets).number;
+        (self.repo.item(number).expect("a number"), self.time())
+    }
+
+    /// Another machine commanded something by a portable file.
+    pub fn commanded(&mut self, item: &WorkItemRef, at: Time, disarms: bool) {
+        let Some(index) = self.tickets.iter().position(|ticket| ticket.number == item.number()) else { return };
+        match disarms {
+            // It only holds; whether the session ends is GitHub's affair.
+            true => self.tickets[index].disarmed_elsewhere = true,
+            false => self.word(index, at, false),
+        }
+    }
+
+    /// The repository goes by another name; everything said from now on names that.
+    fn rename(&mut self) -> Arrival {
+        self.names += 1;
+        let to = RepoRef::parse(&format!("octo/hello{}", self.names)).expect("a repository");
+        let from = std::mem::replace(&mut self.repo, to);
+        let change = Fact::Repository(RepositoryFact::Renamed { from });
+        let delivery = self.delivery();
+        self.arrival("repository", delivery, Login::parse("mona"), Content::Fact(Box::new(change)))
+    }
+
     fn word(&mut self, index: usize, at: Time, disarms: bool) {
         let ticket = &mut self.tickets[index];
         // At a tie the disarming word wins, as in the join.
@@ -92,9 +144,11 @@ impl GitHub {
     }
 
     fn said(&mut self, index: usize, at: Time, word: &str, disarms: bool) -> Arrival {
-        // A resume only acts on a paused session, so it is no word to count on.
         if word != "the-loop resume" {
             self.word(index, at, disarms && word == "the-loop stop");
+        } else if self.tickets[index].open {
+            // It only acts on a paused session, so it is no word to count on; but heard before an older stop it wins.
+            self.tickets[index].last_word = self.tickets[index].last_word.map(|(earlier, _)| (earlier.max(at), false));
         }
         let number = self.tickets[index].number;
         self.comment(number, SubjectKind::Issue, at, word, "mona")

@@ -86,7 +86,10 @@ fn trail(app: &App) -> Trail {
         .read(|tx| {
             let journal = tx.journal(0, usize::MAX)?;
             let of = |name: EventName| {
-                let entries = journal.iter().filter(move |(_, _, entry)| entry.event == name);
+                // A first prompt says what the item is; the text that made it is queued beside it, when it is new.
+                let entries = journal
+                    .iter()
+                    .filter(move |(_, _, entry)| entry.event == name && !entry.fields.contains_key("firstPrompt"));
                 entries.filter_map(|(_, _, entry)| entry.fields.get("delivery")?.as_str().map(str::to_owned))
             };
             let mut queued: Vec<String> = of(EventName::DispatchQueued).collect();
@@ -141,7 +144,9 @@ fn to_another_item(app: &App, typed: &[(String, String)]) -> Vec<String> {
         for (delivery, owner) in &about {
             let pane_ref = the_loop::domain::reference::WorkItemRef::parse(pane).unwrap();
             let mark = marker(&DeliveryId::parse(delivery).unwrap());
-            if text.contains(&mark) && GitHub::owner_of(&pane_ref).to_string() != *owner {
+            // Repositories change their names here, and their numbers stay.
+            let owner_number = the_loop::domain::reference::WorkItemRef::parse(owner).unwrap().number();
+            if text.contains(&mark) && GitHub::owner_of(&pane_ref).number() != owner_number {
                 violations.push(format!("none to another item: {delivery} of {owner} was typed into {pane}"));
             }
         }
@@ -180,8 +185,9 @@ fn not_closed(app: &App, world: &World) -> Vec<String> {
             violations.push(format!("closed stays closed: {reference} is {:?}", session.state));
         }
         for pane in panes.values().filter(|pane| pane.alive) {
-            if GitHub::owner_of(&pane.request.reference).key() == reference.key() {
-                violations.push(format!("closed stays closed: a pane of {reference} lives"));
+            if GitHub::owner_of(&pane.request.reference).number() == reference.number() {
+                let life = &pane.life;
+                violations.push(format!("closed stays closed: a pane of {reference} lives: {life:?}"));
             }
         }
     }

@@ -1,10 +1,13 @@
 //! Simulation: the whole app over a storage that crashes, a runner that misbehaves and a clock that is turned by hand,
 //! all from one seed. `SIM_SEEDS=n` runs more seeds, `SIM_SEED=n` runs one and prints its steps.
 
+mod folder;
 mod github;
 mod invariants;
+mod machine;
 mod planted;
 mod rng;
+mod settled;
 mod terminal;
 mod world;
 
@@ -51,4 +54,14 @@ fn silent_terminals_lost_replies_and_dying_panes() {
 #[test]
 fn stops_closes_and_reopenings_against_work_in_flight() {
     run(&Plan::endings(), 60);
+}
+
+#[test]
+fn other_machines_edits_arm_nobody_and_lose_nothing() {
+    run(&Plan::machines(), 60);
+}
+
+#[test]
+fn p12_new_names_of_the_repository_against_work_in_flight() {
+    run(&Plan::renames(), 60);
 }

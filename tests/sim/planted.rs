@@ -3,11 +3,17 @@
 use std::sync::Arc;
 
 use the_loop::domain::ids::BatchId;
+use the_loop::domain::portable::files::{Export, FileError, Held, Located, Look, Written};
+use the_loop::domain::portable::{FolderId, Stamp};
+use the_loop::domain::ports::PortableFiles;
 use the_loop::domain::ports::{
     DeliverRequest, Delivered, Pane, PasteStyle, Remembered, Runner, RunnerError, SpawnRequest,
 };
+use the_loop::domain::reference::WorkItemRef;
 use the_loop::domain::session::{Life, PaneKey};
+use the_loop::domain::time::Time;
 
+use crate::folder::Folder;
 use crate::terminal::Terminal;
 use crate::world::{Plan, World};
 
@@ -82,9 +88,58 @@ impl Runner for Planted {
     }
 }
 
+/// A folder that reports success and writes nothing (K70).
+struct Idle(Folder);
+
+impl PortableFiles for Idle {
+    fn folder(&self) -> Result<Option<FolderId>, FileError> {
+        self.0.folder()
+    }
+
+    fn names(&self) -> Result<Vec<String>, FileError> {
+        self.0.names()
+    }
+
+    fn leftovers(&self, now: Time) -> Result<Vec<WorkItemRef>, FileError> {
+        self.0.leftovers(now)
+    }
+
+    fn look(&self, name: &str, known: Option<&Stamp>, now: Time) -> Result<Look, FileError> {
+        self.0.look(name, known, now)
+    }
+
+    fn locate(&self, item: &WorkItemRef, now: Time) -> Result<Located, FileError> {
+        self.0.locate(item, now)
+    }
+
+    fn export(
+        &self,
+        items: &[Export<'_>],
+        done: &mut dyn FnMut(usize, Result<Written, Held>),
+    ) -> Result<FolderId, FileError> {
+        let before = self.0.texts();
+        let folder = self.0.export(items, done)?;
+        for (name, text) in self.0.texts() {
+            match before.get(&name) {
+                Some(old) if *old != text => self.0.put(&name, old),
+                Some(_) => {}
+                None => self.0.remove(&name),
+            }
+        }
+        Ok(folder)
+    }
+
+    fn check(&self, items: &[Export<'_>], told: &mut dyn FnMut(usize, Result<bool, Held>)) -> Result<(), FileError> {
+        self.0.check(items, told)
+    }
+}
+
 /// Runs until a seed shows the fault; the words of the invariant it must break.
 fn must_find(plan: &Plan, wrap: fn(Terminal) -> Arc<dyn Runner>, words: &str) {
-    let plan = Plan { wrap, ..plan.clone() };
+    must_find_in(Plan { wrap, ..plan.clone() }, words);
+}
+
+fn must_find_in(plan: Plan, words: &str) {
     let found = (0..40).find_map(|seed| World::run(&plan, seed).err());
     let found = found.expect("the planted bug must be found within 40 seeds");
     assert!(found.iter().any(|violation| violation.contains(words)), "{found:?}");
@@ -108,4 +163,9 @@ fn an_end_that_ends_nothing_is_found() {
 #[test]
 fn mixed_up_panes_are_found() {
     must_find(&Plan::calm(), |t| Arc::new(Planted(t, Fault::Crossed)), "none to another item");
+}
+
+#[test]
+fn an_export_that_wrote_nothing_is_found() {
+    must_find_in(Plan { wrap_folder: |folder| Arc::new(Idle(folder)), ..Plan::calm() }, "export settles");
 }

@@ -7,18 +7,23 @@ use std::sync::{Arc, RwLock};
 use the_loop::app::ingest::Arrival;
 use the_loop::app::perform::Progress;
 use the_loop::app::{App, Parts, Settings, settings::Workspace};
+use the_loop::domain::decide::Urgency;
 use the_loop::domain::harness::Harness;
 use the_loop::domain::ids::{InstanceId, Login};
 use the_loop::domain::policy::Policy;
-use the_loop::domain::ports::{Clock, Ids, Runner};
+use the_loop::domain::portable::parse;
+use the_loop::domain::ports::{Clock, Ids, PortableFiles, Runner};
 use the_loop::domain::reference::RefKey;
 use the_loop::domain::time::Time;
 use the_loop::store::testing::CrashBackend;
 use the_loop::store::{Store, View as _};
 
+use crate::folder::Folder;
 use crate::github::GitHub;
 use crate::invariants::{self, Figures};
+use crate::machine::Machine;
 use crate::rng::Rng;
+use crate::settled;
 use crate::terminal::{Temper, Terminal};
 
 /// What a run is made of.
@@ -35,14 +40,32 @@ pub struct Plan {
     pub window: u64,
     /// Whether people stop, close, reopen and pause.
     pub endings: bool,
+    /// Chance that what happens is a new name of the repository, percent.
+    pub renames: u64,
     /// A runner with a planted fault, around the terminal.
     pub wrap: fn(Terminal) -> Arc<dyn Runner>,
+    /// Chance per step that another machine changes a portable file, percent.
+    pub machine: u64,
+    /// A folder with a planted fault, around the real one.
+    pub wrap_folder: fn(Folder) -> Arc<dyn PortableFiles>,
 }
 
 impl Plan {
     pub fn calm() -> Self {
         let temper = Temper::default();
-        Self { steps: 150, items: 4, temper, crash: 0, again: 10, window: 1, endings: false, wrap: |t| Arc::new(t) }
+        Self {
+            steps: 150,
+            items: 4,
+            temper,
+            crash: 0,
+            again: 10,
+            window: 1,
+            endings: false,
+            renames: 0,
+            wrap: |t| Arc::new(t),
+            machine: 0,
+            wrap_folder: |f| Arc::new(f),
+        }
     }
 
     pub fn crashes() -> Self {
@@ -65,6 +88,16 @@ impl Plan {
 
     pub fn endings() -> Self {
         Self { endings: true, window: 4, steps: 220, ..Self::storm() }
+    }
+
+    pub fn renames() -> Self {
+        Self { renames: 5, ..Self::endings() }
+    }
+}
+
+impl Plan {
+    pub fn machines() -> Self {
+        Self { machine: 15, ..Self::endings() }
     }
 }
 
@@ -97,6 +130,8 @@ pub struct World {
     rng: Rng,
     clock: Arc<HandClock>,
     pub terminal: Terminal,
+    pub folder: Folder,
+    pub machine: Machine,
     backend: CrashBackend,
     /// The machine is off: nothing that is written from now on is kept.
     off: Arc<AtomicBool>,
@@ -119,21 +154,25 @@ impl World {
         world.quiesce();
         let app = world.app.as_ref().ok_or_else(|| vec!["the app did not come back".to_owned()])?;
         world.note(|| format!("{:?}", invariants::explain(app)));
-        let violations = invariants::check(app, &world);
+        let mut violations = invariants::check(app, &world);
+        violations.extend(settled::check(app, &world));
         if violations.is_empty() { Ok(invariants::figures(app, &world)) } else { Err(violations) }
     }
 
     fn new(plan: Plan, seed: u64) -> Self {
         let terminal = Terminal::new(seed, plan.temper);
+        let folder = Folder::new(seed, plan.temper.power_cut);
         Self {
             rng: Rng::new(seed),
             clock: Arc::new(HandClock(AtomicI64::new(1_780_000_000_000))),
             terminal,
+            folder,
+            machine: Machine::default(),
             backend: CrashBackend::new(Vec::new()),
             off: Arc::default(),
             app: None,
             lives: 0,
-            github: GitHub::new(plan.items, plan.endings),
+            github: GitHub::new(plan.items, plan.endings, plan.renames),
             outbox: Vec::new(),
             trace: std::env::var("SIM_SEED").is_ok(),
             plan,
@@ -159,9 +198,12 @@ impl World {
         assert!(found.is_empty(), "after a restart the store does not fit together: {found:?}");
         let (power, off) = (self.backend.clone(), Arc::clone(&self.off));
         self.terminal.0.lock().unwrap().cut_power = Some(Box::new(move || cut(&power, &off)));
+        let (power, off) = (self.backend.clone(), Arc::clone(&self.off));
+        self.folder.state().cut_power = Some(Box::new(move || cut(&power, &off)));
         self.app = Some(App::new(Parts {
             store,
             runner: (self.plan.wrap)(self.terminal.clone()),
+            portable: (self.plan.wrap_folder)(self.folder.clone()),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             ids,
             instance: InstanceId(format!("life-{}", self.lives)),
@@ -193,6 +235,12 @@ impl World {
             _ if self.plan.temper.dying_pane > 0 => self.terminal.kill_some_pane(&mut self.rng.clone()),
             _ => {}
         }
+        if self.rng.chance(25) {
+            self.export_some();
+        }
+        if self.rng.chance(self.plan.machine) {
+            self.other_machine();
+        }
         if self.off.load(Ordering::SeqCst) || self.rng.chance(self.plan.crash) {
             self.crash();
         }
@@ -206,6 +254,10 @@ impl World {
         let at = self.rng.below(self.plan.window.min(self.outbox.len() as u64)) as usize;
         let arrival = self.outbox[at].clone();
         let Some(app) = &self.app else { return };
+        match app.adopt_for(&arrival.event) {
+            Ok(adoption) if adoption.changed.is_empty() => {}
+            adopted => self.note(|| format!("adopted {adopted:?}")),
+        }
         match app.ingest(&arrival) {
             Ok(taken) => {
                 self.note(|| format!("taken {:?} {:?}", arrival.event.delivery, taken.verdict));
@@ -242,11 +294,47 @@ impl World {
         }
     }
 
+    fn export_some(&mut self) {
+        let urgency = if self.rng.chance(50) { Urgency::Now } else { Urgency::Cycle };
+        if let Some(app) = &self.app {
+            let run = app.export_marked(urgency, &Default::default());
+            self.note(|| format!("export {run:?}"));
+        }
+    }
+
+    fn other_machine(&mut self) {
+        let Some(app) = &self.app else { return };
+        let did = self.machine.act(&mut self.rng, &self.folder, &mut self.github, app);
+        self.note(|| did);
+    }
+
+    /// Every conflict is solved, and what the files say is taken in.
+    fn calm_folder(&mut self) {
+        self.folder.state().power_cut = 0;
+        for (name, text) in self.folder.texts() {
+            if parse(text.as_bytes()).is_err() {
+                self.folder.remove(&name);
+            }
+        }
+        let adopted = self.app.as_ref().map(|app| app.adopt_folder().expect("a calm folder can be read"));
+        self.note(|| format!("adopted {adopted:?}"));
+    }
+
+    /// Serves what marks are left.
+    fn export_rest(&self) {
+        let Some(app) = &self.app else { return };
+        for _ in 0..4 {
+            let run = app.export_marked(Urgency::Cycle, &Default::default()).expect("a calm folder can be written");
+            self.note(|| format!("export {run:?}"));
+        }
+    }
+
     /// Everything arrives, everything behaves, time passes: what is left to do gets done.
     fn quiesce(&mut self) {
         self.terminal.calm_down();
         self.plan.again = 0;
         self.crash();
+        self.calm_folder();
         while !self.outbox.is_empty() {
             self.deliver_one();
         }
@@ -263,6 +351,7 @@ impl World {
             }
             self.clock.0.fetch_add(120_000, Ordering::SeqCst);
         }
+        self.export_rest();
         self.restart_is_identity();
     }
 

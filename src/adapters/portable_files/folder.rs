@@ -1,14 +1,14 @@
 //! The folder itself: opened once, known by its identity, locked for writing.
 
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File, Metadata};
+use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, Stat, flock, openat, statat};
 use rustix::io::Errno;
 
 use crate::domain::portable::FolderId;
@@ -98,9 +98,9 @@ impl PortableFolder {
     }
 
     /// What stands under a name, the link itself when it is one; `None` when nothing does.
-    pub(super) fn stat(&self, name: &str) -> Result<Option<Metadata>, FileError> {
-        match self.open_file(name, OFlags::PATH, 0) {
-            Ok(fd) => File::from(fd).metadata().map(Some).map_err(|source| self.fail(name, "look at it", source)),
+    pub(super) fn stat(&self, name: &str) -> Result<Option<Stat>, FileError> {
+        match statat(&self.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Some(found)),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(self.fail(name, "look at it", error)),
         }

@@ -65,6 +65,20 @@ impl PortableFiles for PortableDir {
         }
     }
 
+    fn look_each(
+        &self,
+        files: &[(&str, Option<&Stamp>)],
+        now: Time,
+        told: &mut dyn FnMut(usize, Look),
+    ) -> Result<Option<FolderId>, FileError> {
+        let folder = self.open()?;
+        for (at, (name, known)) in files.iter().enumerate() {
+            let look = folder.as_ref().map_or(Ok(Look::Missing), |folder| folder.look(name, *known, now))?;
+            told(at, look);
+        }
+        Ok(folder.map(|folder| folder.id()))
+    }
+
     fn locate(&self, item: &WorkItemRef, now: Time) -> Result<Located, FileError> {
         let Some(folder) = self.open()? else { return Ok(Located::Missing) };
         Ok(match find(&folder, &folder.names()?, item, now)? {

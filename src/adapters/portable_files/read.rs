@@ -4,7 +4,7 @@ use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, Stat};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
@@ -87,7 +87,7 @@ impl PortableFolder {
             let gone_just_now = known.is_some() && is_young(self.changed_ns()?, now);
             return Ok(if gone_just_now { Look::Later } else { Look::Missing });
         };
-        let seen = stamp(&found, None);
+        let seen = stamp_of(&found);
         if known.is_some_and(|known| known.hash.is_none() && known.looks_like(&seen)) {
             return Ok(Look::Unchanged);
         }
@@ -167,6 +167,19 @@ pub(super) fn stamp(found: &Metadata, hash: Option<String>) -> Stamp {
         modified_ns: nanos(found.mtime(), found.mtime_nsec()),
         changed_ns: nanos(found.ctime(), found.ctime_nsec()),
         hash,
+    }
+}
+
+/// The stamp of what was only looked at.
+fn stamp_of(found: &Stat) -> Stamp {
+    let whole = |number| i64::try_from(number).unwrap_or(i64::MAX);
+    Stamp {
+        device: found.st_dev,
+        inode: found.st_ino,
+        size: u64::try_from(found.st_size).unwrap_or(0),
+        modified_ns: nanos(found.st_mtime, whole(found.st_mtime_nsec)),
+        changed_ns: nanos(found.st_ctime, whole(found.st_ctime_nsec)),
+        hash: None,
     }
 }
 

@@ -2,13 +2,15 @@
 
 use serde_json::json;
 
+use crate::adapters::system::SystemClock;
 use crate::app::look;
-use crate::app::request::{Response, SessionRow};
+use crate::app::request::{Look, Response, SessionRow};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::columns;
 use crate::cli::setting::reader;
 use crate::daemon::compose::Setting;
+use crate::domain::ports::Clock as _;
 
 /// Arguments of `sessions list`.
 #[derive(Debug, clap::Args)]
@@ -19,7 +21,7 @@ const HEAD: [&str; 7] = ["Work item", "Harness", "Session id", "Tmux", "Status",
 /// Prints all sessions.
 pub(super) fn run(_: &Args, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
     let rows = match reader(setting)? {
-        Some(reader) => match reader.read(|tx| look::sessions(tx))? {
+        Some(reader) => match reader.read(|tx| look::answer(tx, &Look::Sessions, SystemClock.now()))? {
             Response::Sessions(rows) => rows,
             _ => Vec::new(),
         },

@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::show::item;
-use crate::app::request::Commanded;
+use crate::app::request::{Commanded, Order, Response};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure, Kind};
 use crate::cli::setting::owned;
@@ -14,25 +14,19 @@ use crate::cli::work_item::WorkItemArg;
 use crate::daemon::compose::Setting;
 use crate::domain::portable::Command;
 
-/// Pieces of quick work a command does at most.
-const ROUNDS: usize = 32;
-
 /// Says `word` about one item.
 pub(super) fn run(word: &Command, arg: &WorkItemArg, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
     let item = item(arg, setting)?;
     let actor = setting.user().unwrap_or_else(|| "operator".into());
     let (store, app) = owned(setting)?;
-    //ADOPT
-    let (mut commanded, lanes) = app.command(&item, word, &actor)?;
+    let response = app.order(&Order::Command { item, word: word.clone(), actor })?;
+    store.close()?;
+    let Response::Commanded(commanded) = response else {
+        return Err(Failure::new(Kind::Bug, "a command was answered with something else"));
+    };
     if commanded.refused {
         return Err(refusal(&commanded));
     }
-    for lane in lanes {
-        app.advance(&lane, false, ROUNDS)?;
-    }
-    //EXPORT
-    commanded.waiting = app.waiting(&item)?;
-    store.close()?;
     context.out.result(|| json!({ "commanded": commanded }), || text(&commanded))?;
     Ok(Exit::Done)
 }

@@ -5,13 +5,15 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::list::{local_time, table};
+use crate::adapters::system::SystemClock;
 use crate::app::look;
-use crate::app::request::{Response, SessionDetail};
+use crate::app::request::{Look, Response, SessionDetail};
 use crate::cli::context::{Context, Setup};
 use crate::cli::exit::{Exit, Failure, Kind};
 use crate::cli::setting::reader;
 use crate::cli::work_item::WorkItemArg;
 use crate::daemon::compose::Setting;
+use crate::domain::ports::Clock as _;
 use crate::domain::reference::WorkItemRef;
 
 /// The item that was meant, by the configuration of `setting`.
@@ -23,7 +25,7 @@ pub(super) fn item(arg: &WorkItemArg, setting: &Setting) -> Result<WorkItemRef, 
 /// The session of `item`, or a refusal that says there is none.
 pub(super) fn detail(item: &WorkItemRef, setting: &Setting) -> Result<SessionDetail, Failure> {
     let found = match reader(setting)? {
-        Some(reader) => reader.read(|tx| look::session(tx, item))?,
+        Some(reader) => reader.read(|tx| look::answer(tx, &Look::Session(item.clone()), SystemClock.now()))?,
         None => Response::Session(None),
     };
     match found {

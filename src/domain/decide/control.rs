@@ -24,7 +24,7 @@ pub(super) enum Applied {
     /// It acted on the live session, or was recorded; the rest of the comment can be delivered.
     Acted,
     /// It started a record; the rest of the comment goes where the match says.
-    Started(Match),
+    Started(Box<Match>),
     /// It did not apply.
     Refused(DropReason),
 }
@@ -50,7 +50,7 @@ pub(super) fn act(draft: &mut Draft<'_>, said: &Said<'_>, matches: &[Match], fir
         let seed = records::Seed { subject: said.subject, by_fact: false };
         match apply(draft, owner, &control, &seed, Origin::Ticket) {
             Applied::Refused(reason) => refused = Some(reason),
-            Applied::Started(started) => acted.push(started),
+            Applied::Started(started) => acted.push(*started),
             Applied::Acted => acted.extend(matches.iter().filter(|m| m.owner.key() == owner.key()).cloned()),
         }
     }
@@ -81,6 +81,10 @@ pub(super) fn apply(
     origin: Origin,
 ) -> Applied {
     let applied = match lost_to(draft.item(owner), control) {
+        Some(_) if still_ends(draft.item(owner), control) => {
+            ending::end_sessions(draft, owner, EndReason::Stopped);
+            Applied::Acted
+        }
         Some(_) => Applied::Refused(DropReason::OlderCommand),
         None => obey(draft, owner, control, seed, origin),
     };
@@ -144,7 +148,7 @@ fn start(
     match started {
         Ok(matched) => {
             record(draft, owner, control);
-            Applied::Started(matched)
+            Applied::Started(Box::new(matched))
         }
         Err(reason) => Applied::Refused(reason),
     }
@@ -161,10 +165,22 @@ fn lost_to(item: Option<&Item>, control: &Control) -> Option<String> {
         return Some(format!("closed at {closed}"));
     }
     let recorded = item.sections.control.as_ref()?;
-    let later = rank(control) > rank(recorded);
+    // Another machine may have heard the same comment first; what it recorded must not keep us from obeying it.
+    let same = control.command == recorded.command && rank(control) == rank(recorded) && rank(control).2 > 0;
+    let later = rank(control) > rank(recorded) || same;
     (!later).then(|| match recorded.at() {
         Some(at) => format!("{} at {at}", recorded.command.as_str()),
         None => recorded.command.as_str().to_owned(),
+    })
+}
+
+/// Whether a stop that comes late still ends what lives: nothing armed the item since, and its session is not younger.
+fn still_ends(item: Option<&Item>, control: &Control) -> bool {
+    item.is_some_and(|item| {
+        control.command == Command::Stop
+            && item.live_session().is_some()
+            && !records::is_armed(item)
+            && item.baseline.is_none_or(|baseline| control.at() >= Some(baseline))
     })
 }
 

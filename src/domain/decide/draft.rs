@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::view::{Known, View};
-use super::{Change, DropReason, IdentityState, MissingFact, Outcome, Urgency, Verdict};
+use super::{Change, DropReason, IdentityState, MissingFact, Outcome, Urgency, Verdict, moves};
 use crate::domain::effect::{Class, EffectBody, NewEffect};
-use crate::domain::event::{Event, Identity};
-use crate::domain::item::Item;
+use crate::domain::event::{Event, Identity, Repository};
+use crate::domain::item::{Facts, Item};
 use crate::domain::log::{EventName, LogEntry};
+use crate::domain::names::Names;
 use crate::domain::policy::Policy;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::session::{PaneKey, Session};
@@ -22,6 +23,7 @@ pub(super) struct Draft<'a> {
     /// Set when the decision cannot be made without asking GitHub.
     pub(super) missing: Option<MissingFact>,
     touched: BTreeMap<RefKey, Known>,
+    first: Vec<Change>,
     items: BTreeSet<RefKey>,
     endpoints: BTreeSet<(RefKey, RefKey)>,
     marks: BTreeMap<RefKey, Urgency>,
@@ -39,6 +41,7 @@ impl<'a> Draft<'a> {
             now,
             missing: None,
             touched: BTreeMap::new(),
+            first: Vec::new(),
             items: BTreeSet::new(),
             endpoints: BTreeSet::new(),
             marks: BTreeMap::new(),
@@ -80,6 +83,43 @@ impl<'a> Draft<'a> {
         self.touch(owner.key(), owner).endpoints.push(endpoint);
     }
 
+    /// Forgets what GitHub said of items whose name belongs to another repository by now, the event's.
+    pub(super) fn forget_other_repositories(&mut self) {
+        let (view, Some(Repository { reference, id })) = (self.view, &self.event.repository) else { return };
+        for known in view.items.values().filter(|known| known.item.reference.repo().is_same(reference)) {
+            if !moves::is_of_repository(&known.item, *id) {
+                let item = &known.item.reference;
+                self.touch(item.key(), item).item.facts = Facts::default();
+            }
+        }
+    }
+
+    /// An item with its conversations, as a whole, whatever was known under its reference.
+    pub(super) fn place(&mut self, known: Known) {
+        let key = known.item.reference.key();
+        self.items.insert(key.clone());
+        self.touched.insert(key, known);
+    }
+
+    /// The records that list the pull request `from` list `to` instead.
+    pub(super) fn relist(&mut self, from: &WorkItemRef, to: &WorkItemRef) {
+        let key = from.key();
+        for owner in self.listing(from) {
+            let listed = self.touch(owner.key(), &owner).endpoints.iter_mut();
+            for endpoint in listed.filter(|endpoint| endpoint.reference.key() == key) {
+                endpoint.reference = to.clone();
+            }
+        }
+    }
+
+    /// The records known here that list `pull_request`.
+    pub(super) fn listing(&self, pull_request: &WorkItemRef) -> Vec<WorkItemRef> {
+        let unchanged = self.view.items.iter().filter(|(key, _)| !self.touched.contains_key(*key));
+        let all = unchanged.chain(&self.touched).map(|(_, known)| known);
+        let listing = all.filter(|known| known.endpoint(pull_request).is_some());
+        listing.map(|known| known.item.reference.clone()).collect()
+    }
+
     /// A conversation for `reference` under `owner` that does not run yet.
     pub(super) fn new_session(&self, owner: &WorkItemRef, reference: &WorkItemRef) -> Session {
         let key = PaneKey::new(&self.view.store, owner, reference);
@@ -119,6 +159,11 @@ impl<'a> Draft<'a> {
         self.extra.push(change);
     }
 
+    /// A change that others build on.
+    pub(super) fn change_first(&mut self, change: Change) {
+        self.first.push(change);
+    }
+
     /// An entry of the decision trail, about `item`.
     pub(super) fn log(&mut self, entry: LogEntry, item: &WorkItemRef) {
         self.log.push(entry.with("workItem", item.to_string()));
@@ -127,7 +172,9 @@ impl<'a> Draft<'a> {
     /// The finished outcome.
     pub(super) fn finish(mut self, verdict: Verdict) -> Outcome {
         self.log.push(trail(self.event, verdict));
-        let (mut changes, mut endpoints) = (Vec::new(), Vec::new());
+        self.note_repository();
+        let mut changes = std::mem::take(&mut self.first);
+        let mut endpoints = Vec::new();
         for (owner, known) in self.touched {
             for session in known.endpoints {
                 let key = (owner.clone(), session.reference.key());
@@ -143,6 +190,20 @@ impl<'a> Draft<'a> {
         changes.append(&mut self.extra);
         changes.extend(self.marks.into_iter().map(|(item, urgency)| Change::Mark { item, urgency }));
         Outcome { verdict, changes, effects: self.effects, log: self.log }
+    }
+
+    /// A repository with items of ours is known by its id from now on.
+    fn note_repository(&mut self) {
+        let Some(Repository { reference, id }) = &self.event.repository else { return };
+        let here = self
+            .touched
+            .iter()
+            .any(|(key, known)| self.items.contains(key) && known.item.reference.repo().is_same(reference));
+        let named = self.extra.iter().any(|change| matches!(change, Change::Names { .. }));
+        if *id != 0 && here && !named && self.view.names.is_none() {
+            let names = Names::new(reference.clone());
+            self.extra.push(Change::Names { repository: *id, names });
+        }
     }
 
     fn touch(&mut self, key: RefKey, reference: &WorkItemRef) -> &mut Known {

@@ -56,9 +56,14 @@ fn end(session: &mut Session, endpoint: EndpointRef, reason: EndReason, now: Tim
 pub(super) fn end_item(draft: &mut Draft<'_>, item: &WorkItemRef, at: Time, reason: EndReason) {
     end_sessions(draft, item, reason);
     let known = draft.item(item).is_some_and(|item| item.session.is_some() || item.sections.control.is_some());
-    if !known {
-        return;
+    if known {
+        date_the_end(draft, item, at, reason);
+        draft.mark(item, Urgency::Now);
     }
+}
+
+/// Clears the command and dates the ending; the later of two endings stays.
+pub(super) fn date_the_end(draft: &mut Draft<'_>, item: &WorkItemRef, at: Time, reason: EndReason) {
     let sections = &mut draft.item_mut(item).sections;
     let requested = sections.control.as_ref().and_then(Control::at);
     // Dated not before the command it clears, so that no copy of the command outlives it.
@@ -68,7 +73,6 @@ pub(super) fn end_item(draft: &mut Draft<'_>, item: &WorkItemRef, at: Time, reas
     if sections.ended.as_ref().is_none_or(|earlier| (earlier.at, &earlier.reason) < (ended.at, &ended.reason)) {
         sections.ended = Some(ended);
     }
-    draft.mark(item, Urgency::Now);
 }
 
 /// A pull request closed: its conversation ends on every record that lists it, and the records live on.
@@ -80,6 +84,7 @@ pub(super) fn close_endpoint(draft: &mut Draft<'_>, pull_request: &WorkItemRef, 
         let Some(owner) = draft.view.items.get(&owner).map(|known| known.item.reference.clone()) else { continue };
         let open = draft.known(&owner).and_then(|known| known.endpoint(pull_request)).is_some_and(is_over_not_yet);
         if !open {
+            over_for_good(draft, &owner, pull_request, reason);
             continue;
         }
         let endpoint = EndpointRef::PullRequest(pull_request.clone());
@@ -95,6 +100,42 @@ pub(super) fn close_endpoint(draft: &mut Draft<'_>, pull_request: &WorkItemRef, 
     closed
 }
 
+/// A conversation that was stopped with its record stays over when the record begins again: its pull request is closed.
+fn over_for_good(draft: &mut Draft<'_>, owner: &WorkItemRef, pull_request: &WorkItemRef, reason: EndReason) {
+    let stopped = |session: &Session| match session.state {
+        SessionState::Closing(reason) | SessionState::Closed { reason, .. } => reason == EndReason::Stopped,
+        _ => false,
+    };
+    if draft.known(owner).and_then(|known| known.endpoint(pull_request)).is_some_and(stopped)
+        && let Some(session) = draft.endpoint_mut(owner, pull_request)
+    {
+        match &mut session.state {
+            SessionState::Closing(why) | SessionState::Closed { reason: why, .. } => *why = reason,
+            _ => {}
+        }
+    }
+}
+
+/// The record begins again after a stop: conversations of pull requests that are still open can be spawned again.
+pub(super) fn revive_stopped(draft: &mut Draft<'_>, owner: &WorkItemRef) {
+    let endpoints = draft.known(owner).map(|known| known.endpoints.clone()).unwrap_or_default();
+    for endpoint in endpoints {
+        let stopped = matches!(
+            endpoint.state,
+            SessionState::Closing(EndReason::Stopped) | SessionState::Closed { reason: EndReason::Stopped, .. }
+        );
+        if stopped && let Some(session) = draft.endpoint_mut(owner, &endpoint.reference) {
+            recorded_again(session);
+        }
+    }
+}
+
+fn recorded_again(session: &mut Session) {
+    session.generation += 1;
+    session.failed_spawns = 0;
+    session.state = SessionState::Recorded;
+}
+
 /// A pull request reopened: its conversation can be spawned again, by the next thing that speaks to it.
 pub(super) fn revive_endpoint(draft: &mut Draft<'_>, pull_request: &WorkItemRef) -> bool {
     let mut revived = false;
@@ -104,9 +145,7 @@ pub(super) fn revive_endpoint(draft: &mut Draft<'_>, pull_request: &WorkItemRef)
             continue;
         }
         if let Some(session) = draft.endpoint_mut(&owner, pull_request) {
-            session.generation += 1;
-            session.failed_spawns = 0;
-            session.state = SessionState::Recorded;
+            recorded_again(session);
             revived = true;
         }
     }

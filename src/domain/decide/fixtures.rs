@@ -1,13 +1,15 @@
 //! Events and views for the tests of decisions.
 
 use super::view::{DeliveryState, Known, View};
-use super::{Change, Decision, IdentityState, Outcome, decide};
+use super::{Change, Decision, IdentityState, Outcome, decide, forwarded, implied_rename, under_present_name};
 use crate::domain::event::{
     Check, Content, Event, Fact, Form, Head, Identity, ItemFact, Repository, Speech, Subject, SubjectKind,
 };
 use crate::domain::ids::{DeliveryId, Login, StoreId};
+use crate::domain::item::Item;
+use crate::domain::names::Names;
 use crate::domain::policy::Policy;
-use crate::domain::reference::{RepoRef, WorkItemRef};
+use crate::domain::reference::{RefKey, RepoRef, WorkItemRef};
 use crate::domain::session::{Life, SessionState};
 use crate::domain::time::Time;
 
@@ -124,18 +126,47 @@ pub(super) struct Rows {
     pub(super) policy: Policy,
     deliveries: Vec<(DeliveryId, DeliveryState)>,
     identities: Vec<(Identity, IdentityState)>,
+    names: std::collections::HashMap<u64, Names>,
     pub(super) seen: Vec<String>,
+    pub(super) marked: Vec<String>,
 }
 
 impl Rows {
     pub(super) fn new() -> Self {
         let view = View::empty(StoreId("store".into()));
-        Self { view, policy: policy(), deliveries: Vec::new(), identities: Vec::new(), seen: Vec::new() }
+        Self {
+            view,
+            policy: policy(),
+            deliveries: Vec::new(),
+            identities: Vec::new(),
+            names: Default::default(),
+            seen: Vec::new(),
+            marked: Vec::new(),
+        }
     }
 
-    /// Decides an event over the rows and applies the outcome.
+    /// Decides an event over the rows and applies the outcome, under the present names as the application does.
     pub(super) fn take(&mut self, event: &Event, now: i64) -> Outcome {
+        let id = event.repository.as_ref().map_or(0, |repository| repository.id);
+        if let Some(rename) = implied_rename(event, self.names.get(&id)) {
+            let mut view = self.view.clone();
+            view.names = self.names.get(&id).cloned();
+            let Decision::Decided(outcome) = decide(&rename, &view, &self.policy, at(now)) else { panic!() };
+            self.apply(&outcome);
+        }
+        let mut event = under_present_name(event, self.names.get(&id)).unwrap_or_else(|| event.clone());
+        while let Some(forward) = super::subject(&event)
+            .and_then(|subject| self.view.item(&subject.reference))
+            .and_then(|item| forwarded(&event, item))
+        {
+            event = forward;
+        }
+        self.decide(&event, now)
+    }
+
+    fn decide(&mut self, event: &Event, now: i64) -> Outcome {
         let mut view = self.view.clone();
+        view.names = event.repository.as_ref().and_then(|repository| self.names.get(&repository.id).cloned());
         view.delivery = self.deliveries.iter().rev().find(|(id, _)| *id == event.delivery).map(|(_, state)| *state);
         if let Content::Speech(speech) = &event.content {
             let row = self.identities.iter().rev().find(|(identity, _)| *identity == speech.identity);
@@ -174,8 +205,31 @@ impl Rows {
                 Change::Identity { identity, state } => self.identities.push((identity.clone(), *state)),
                 Change::Seen { node_id, .. } => self.seen.push(node_id.clone()),
                 Change::Head { pull_request, .. } => self.view.head_owner = Some(pull_request.clone()),
-                Change::Mark { .. } => {}
+                Change::Move { from, to } => self.move_rows(from, to),
+                Change::Names { repository, names } => {
+                    self.names.insert(*repository, names.clone());
+                }
+                Change::Mark { item, .. } => self.marked.push(item.as_str().to_owned()),
             }
+        }
+    }
+
+    fn move_rows(&mut self, from: &RefKey, to: &WorkItemRef) {
+        let endpoints = self.view.items.get_mut(from).map(|known| std::mem::take(&mut known.endpoints));
+        let there = self.view.items.entry(to.key());
+        let known = there.or_insert_with(|| Known { item: Item::new(to.clone()), endpoints: Vec::new() });
+        known.endpoints.extend(endpoints.into_iter().flatten());
+        for owners in self.view.owners.values_mut() {
+            for owner in owners.iter_mut().filter(|owner| *owner == from) {
+                *owner = to.key();
+            }
+        }
+        if let Some(owners) = self.view.owners.remove(from) {
+            for owner in &owners {
+                let listed = self.view.items.get_mut(owner).into_iter().flat_map(|known| &mut known.endpoints);
+                listed.filter(|listed| listed.reference.key() == *from).for_each(|l| l.reference = to.clone());
+            }
+            self.view.owners.insert(to.key(), owners);
         }
     }
 

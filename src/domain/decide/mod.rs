@@ -4,11 +4,14 @@ use super::effect::NewEffect;
 use super::event::{Content, Event, Identity};
 use super::item::Item;
 use super::log::LogEntry;
+use super::names::Names;
 use super::policy::Policy;
 use super::reference::{RefKey, WorkItemRef};
 use super::session::Session;
 use super::time::Time;
 
+#[cfg(test)]
+mod commands;
 mod control;
 mod draft;
 mod ending;
@@ -17,14 +20,22 @@ mod facts;
 mod fixtures;
 mod guards;
 mod messages;
+mod moves;
+#[cfg(test)]
+mod moving;
 mod operator;
+#[cfg(test)]
+mod properties;
 mod records;
 mod resolve;
+#[cfg(test)]
+mod rules;
 mod speech;
 #[cfg(test)]
 mod tests;
 mod view;
 
+pub use moves::{forwarded, implied_rename, under_present_name};
 pub use operator::{OperatorCommand, decide_command};
 pub use resolve::{By, Named, branch_items, named, named_pull_requests, subject};
 pub use speech::checked_head;
@@ -44,6 +55,7 @@ pub fn decide(event: &Event, view: &View, policy: &Policy, now: Time) -> Decisio
 
 fn act(draft: &mut draft::Draft<'_>) -> Verdict {
     let event = draft.event;
+    draft.forget_other_repositories();
     match &event.content {
         Content::Speech(speech) => speech::act(draft, speech),
         Content::Fact(fact) => facts::act(draft, fact),
@@ -72,7 +84,7 @@ pub enum MissingFact {
     Permission(String),
 }
 
-/// Everything one event changes; stored in one transaction.
+/// Everything one event changes; stored in one transaction, changes in their order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Whether it was taken, dropped or refused.
@@ -133,6 +145,8 @@ pub enum DropReason {
     OlderFact,
     /// A fact that changes nothing here.
     NothingToDo,
+    /// A comment or review was taken back: noted.
+    Withdrawn,
 }
 
 impl DropReason {
@@ -156,6 +170,7 @@ impl DropReason {
             Self::NotApplicable => "not-applicable",
             Self::OlderFact => "older-fact",
             Self::NothingToDo => "nothing-to-do",
+            Self::Withdrawn => "withdrawn",
         }
     }
 }
@@ -192,6 +207,20 @@ pub enum Change {
         item: RefKey,
         /// Now, or with the next cycle.
         urgency: Urgency,
+    },
+    /// Everything kept under one reference goes under another, item rows and marks aside.
+    Move {
+        /// The reference it leaves.
+        from: RefKey,
+        /// The reference it goes by from now on.
+        to: WorkItemRef,
+    },
+    /// The names of a repository with items here.
+    Names {
+        /// GitHub's id.
+        repository: u64,
+        /// Its names now.
+        names: Names,
     },
     /// The pull request that a head commit belongs to, for checks that only name the commit.
     Head {

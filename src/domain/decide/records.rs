@@ -2,9 +2,9 @@
 
 use super::draft::Draft;
 use super::resolve::Match;
-use super::{DropReason, messages, speech};
+use super::{DropReason, ending, messages, speech};
 use crate::domain::effect::{Class, EffectBody, EndpointRef};
-use crate::domain::event::{Identity, Subject};
+use crate::domain::event::{Identity, Subject, SubjectKind};
 use crate::domain::item::Item;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::message::Message;
@@ -49,7 +49,8 @@ pub(super) fn start_by_operator(
 }
 
 fn start_allowed(draft: &mut Draft<'_>, reference: &WorkItemRef, seed: &Seed<'_>, command: Option<&Control>) -> Match {
-    note_subject(draft.item_mut(reference), seed.subject);
+    note_subject(draft, reference, seed.subject);
+    note_open(draft, reference, seed.subject);
     begin(draft, reference, command);
     let message = messages::first_prompt(draft.event, seed.subject, reference);
     let own = Match { owner: reference.clone(), endpoint: EndpointRef::Item, link: None };
@@ -74,6 +75,7 @@ fn begin(draft: &mut Draft<'_>, reference: &WorkItemRef, command: Option<&Contro
     let armed_at = command.or(item.sections.control.as_ref()).and_then(Control::at);
     item.baseline = Some(armed_at.unwrap_or(now));
     item.held_by_adoption = false;
+    ending::revive_stopped(draft, reference);
     draft.effect(reference, Class::Ordinary, body);
 }
 
@@ -149,18 +151,50 @@ fn carries_label(subject: &Subject, policy: &Policy) -> bool {
     subject.labels.iter().any(|label| label.eq_ignore_ascii_case(&policy.label))
 }
 
-/// Ids, kind and spelling of an item, as the payload has them.
-pub(super) fn note_subject(item: &mut Item, subject: &Subject) {
+/// Ids, kind and spelling of `reference`, as the payload has them. The id of its repository is known from an event on any
+/// item there.
+pub(super) fn note_subject(draft: &mut Draft<'_>, reference: &WorkItemRef, subject: &Subject) {
+    let repository = draft.event.repository.clone().filter(|repository| repository.id != 0);
+    let item = draft.item_mut(reference);
+    if let Some(repository) = repository.filter(|here| here.reference.is_same(reference.repo())) {
+        item.facts.repository_id = Some(repository.id);
+    }
     if item.reference.key() != subject.reference.key() {
         return;
     }
     item.reference = subject.reference.clone();
     item.facts.kind = Some(subject.kind);
-    if subject.id != 0 {
-        item.facts.item_id = Some(subject.id);
+    if let Some(id) = object_id(subject) {
+        item.facts.item_id = Some(id);
     }
     if subject.head.is_some() {
         item.facts.head = subject.head.clone();
+    }
+}
+
+/// GitHub's id of the object. Comments in a pull request's conversation show the id of its issue side, which is another.
+fn object_id(subject: &Subject) -> Option<u64> {
+    let own = subject.kind == SubjectKind::Issue || subject.head.is_some();
+    (own && subject.id != 0).then_some(subject.id)
+}
+
+/// Ids that are still missing for an item with a row.
+pub(super) fn note_ids(draft: &mut Draft<'_>, subject: &Subject) {
+    let Some(item) = draft.item(&subject.reference) else { return };
+    let repository = draft.event.repository.as_ref().map_or(0, |repository| repository.id);
+    let lacks = (item.facts.item_id.is_none() && object_id(subject).is_some())
+        || (item.facts.repository_id.is_none() && repository != 0);
+    if lacks {
+        note_subject(draft, &subject.reference, subject);
+    }
+}
+
+/// That the item is open, when what starts it shows so and is newer than what is recorded.
+fn note_open(draft: &mut Draft<'_>, reference: &WorkItemRef, subject: &Subject) {
+    let facts = &mut draft.item_mut(reference).facts;
+    if reference.key() == subject.reference.key() && subject.open == Some(true) && subject.updated_at > facts.updated_at
+    {
+        (facts.open, facts.updated_at) = (Some(true), subject.updated_at);
     }
 }
 
@@ -180,7 +214,16 @@ pub(super) fn deliver(draft: &mut Draft<'_>, matched: &Match, identity: Option<&
     if let Some(session) = session {
         session.last_event_at = Some(now);
         if let Some(author) = author {
-            feed_breaker(&mut session.breaker, author, now, limit, minutes);
+            let held = session.breaker.tripped;
+            feed_breaker(&mut session.breaker, author.clone(), now, limit, minutes);
+            if session.breaker.tripped && !held {
+                let entry = LogEntry::warn(EventName::SessionBreakerTripped)
+                    .with("endpoint", about_endpoint(&endpoint, matched));
+                draft.log(
+                    entry.with("login", author).with("deliveries", limit).with("minutes", minutes),
+                    &matched.owner,
+                );
+            }
         }
     }
     let generation = generation(draft.item(&matched.owner));
@@ -188,6 +231,7 @@ pub(super) fn deliver(draft: &mut Draft<'_>, matched: &Match, identity: Option<&
     let body = EffectBody::Deliver { endpoint, identity: identity.cloned(), message: Box::new(message), generation };
     draft.effect(&matched.owner, Class::Ordinary, body);
     let entry = LogEntry::info(EventName::DispatchQueued).with("delivery", delivery.as_str());
+    let entry = entry.with_some("firstPrompt", identity.is_none().then_some(true));
     draft.log(entry.with("endpoint", about.to_string()), &matched.owner);
 }
 
@@ -196,14 +240,40 @@ pub(super) fn generation(item: Option<&Item>) -> u64 {
     item.and_then(|item| item.session.as_ref()).map_or(0, |session| session.generation)
 }
 
-/// A pull request's conversation when it is recorded and not over; else the record's own. Never none.
+fn about_endpoint(endpoint: &EndpointRef, matched: &Match) -> String {
+    match endpoint {
+        EndpointRef::Item => matched.owner.to_string(),
+        EndpointRef::PullRequest(pull_request) => pull_request.to_string(),
+    }
+}
+
+/// A pull request's conversation when it is recorded and not over, and no other record has it; else the record's own.
+/// Never none.
 fn usable_endpoint(draft: &Draft<'_>, matched: &Match) -> EndpointRef {
     let EndpointRef::PullRequest(pull_request) = &matched.endpoint else { return EndpointRef::Item };
     let endpoint = draft.known(&matched.owner).and_then(|known| known.endpoint(pull_request));
     match endpoint.map(|endpoint| &endpoint.state) {
         None | Some(SessionState::Closing(_) | SessionState::Closed { .. }) => EndpointRef::Item,
+        Some(_) if rival(draft, &matched.owner, pull_request).is_some() => EndpointRef::Item,
         Some(_) => matched.endpoint.clone(),
     }
+}
+
+/// The live record that has the pull request's conversation, when it is another than `owner`: the one where it runs,
+/// else the one that listed it first.
+fn rival(draft: &Draft<'_>, owner: &WorkItemRef, pull_request: &WorkItemRef) -> Option<WorkItemRef> {
+    let claims = draft.listing(pull_request).into_iter().filter_map(|listing| {
+        let known = draft.known(&listing)?;
+        known.item.live_session()?;
+        let endpoint = known.endpoint(pull_request)?;
+        let runs = match endpoint.state {
+            SessionState::Live(_) | SessionState::Starting | SessionState::Paused(_) => 0,
+            SessionState::Recorded => 1,
+            SessionState::Closing(_) | SessionState::Closed { .. } => return None,
+        };
+        Some((runs, endpoint.created_at, listing))
+    });
+    claims.min().map(|(_, _, first)| first).filter(|first| first.key() != owner.key())
 }
 
 /// Records a pull request on a record. Already listed: no write, no event. An item is never its own pull request.
@@ -215,6 +285,10 @@ pub(super) fn link(draft: &mut Draft<'_>, owner: &WorkItemRef, pull_request: &Wo
     let endpoint: Session = draft.new_session(owner, pull_request);
     draft.add_endpoint(owner, endpoint);
     draft.log(LogEntry::info(EventName::SessionPrLinked).with("pullRequest", pull_request.to_string()), owner);
+    if let Some(first) = rival(draft, owner, pull_request) {
+        let entry = LogEntry::warn(EventName::SessionLinkFailed).with("pullRequest", pull_request.to_string());
+        draft.log(entry.with("reason", "its conversation is another record's").with("with", first.to_string()), owner);
+    }
     let event = draft.event;
     if let Some(subject) =
         super::resolve::subject(event).filter(|subject| subject.reference.key() == pull_request.key())

@@ -110,9 +110,10 @@ pub fn matches(subject: &Subject, counted: &[Named], view: &View, policy: &Polic
     matches
 }
 
-/// The live records that get a failed check: only through pull requests that are already ours.
-pub fn matches_of_check(check: &Check, event: &Event, view: &View, policy: &Policy) -> Vec<Match> {
-    let mut matches: Vec<Match> = Vec::new();
+/// The live records that get a failed check, each with what it is about there: only through pull requests that are
+/// already ours.
+pub fn matches_of_check(check: &Check, event: &Event, view: &View, policy: &Policy) -> Vec<(Match, WorkItemRef)> {
+    let mut matches: Vec<(Match, WorkItemRef)> = Vec::new();
     for pull_request in check_pull_requests(check, event, view) {
         let owners = match own(&pull_request, view) {
             Some(own) => vec![own],
@@ -122,13 +123,13 @@ pub fn matches_of_check(check: &Check, event: &Event, view: &View, policy: &Poli
                 .map(|owner| Match { owner, endpoint: endpoint_for(&pull_request, policy), link: None })
                 .collect(),
         };
-        matches.extend(owners);
+        matches.extend(owners.into_iter().map(|owner| (owner, pull_request.clone())));
     }
     for reference in branch_items(check, event) {
-        matches.extend(own(&reference, view));
+        matches.extend(own(&reference, view).map(|own| (own, reference)));
     }
     let mut seen = std::collections::HashSet::new();
-    matches.retain(|m| seen.insert(m.owner.key()));
+    matches.retain(|(matched, _)| seen.insert(matched.owner.key()));
     matches
 }
 

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::resolve::{self, Match};
 use super::view::DeliveryState;
-use super::{Change, DropReason, IdentityState, Verdict, control, messages, records};
+use super::{Change, DropReason, IdentityState, Verdict, control, facts, messages, records};
 use crate::domain::event::marker;
 use crate::domain::event::words::{self, Word, Words};
 use crate::domain::event::{Check, Event, Form, Identity, Speech, Subject};
@@ -63,6 +63,9 @@ fn words_verdict(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject) -> V
 fn plain(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject, matches: &[Match], first: &WorkItemRef) -> Verdict {
     let message = messages::of_speech(draft.event, speech, subject, speech.text.clone());
     if matches.is_empty() {
+        if facts::is_before_the_end(draft, first, speech.created_at) {
+            return Verdict::Dropped(DropReason::NotNew);
+        }
         let seed = records::Seed { subject, by_fact: false };
         return match records::start(draft, first, &seed, None) {
             Err(reason) => Verdict::Refused(reason),
@@ -89,15 +92,17 @@ fn check_verdict(draft: &mut Draft<'_>, speech: &Speech, check: &Check) -> Verdi
         return verdict;
     }
     let matches = resolve::matches_of_check(check, draft.event, draft.view, draft.policy);
-    let Some(about) = matches.first().map(|m| check_subject(draft, check, m)) else {
+    if matches.is_empty() {
         return Verdict::Dropped(DropReason::NoWorkItem);
-    };
-    let fresh: Vec<Match> = matches.into_iter().filter(|m| is_new(draft, &m.owner, speech)).collect();
+    }
+    let fresh: Vec<_> = matches.into_iter().filter(|(m, _)| is_new(draft, &m.owner, speech)).collect();
     if fresh.is_empty() {
         return Verdict::Dropped(DropReason::NotNew);
     }
-    let message = messages::of_check(draft.event, speech, check, about);
-    deliver(draft, &fresh, speech, &message);
+    for (matched, about) in fresh {
+        let message = messages::of_check(draft.event, speech, check, about);
+        deliver(draft, &[matched], speech, &message);
+    }
     if !check.is_workflow_run
         && let Some(head) = checked_head(draft.event, check)
     {
@@ -110,11 +115,6 @@ fn check_verdict(draft: &mut Draft<'_>, speech: &Speech, check: &Check) -> Verdi
 pub fn checked_head(event: &Event, check: &Check) -> Option<Identity> {
     let repository = event.repository.as_ref()?;
     Some(Identity::new(repository.reference.host(), repository.id, "checked-head", &check.head_sha))
-}
-
-fn check_subject(draft: &Draft<'_>, check: &Check, first: &Match) -> WorkItemRef {
-    let pull_requests = resolve::check_pull_requests(check, draft.event, draft.view);
-    pull_requests.into_iter().next().unwrap_or_else(|| first.owner.clone())
 }
 
 /// Guard 7: the identity was consumed, unless the same delivery id asks again for a refused one.
@@ -158,13 +158,20 @@ fn settle(draft: &mut Draft<'_>, speech: &Speech, verdict: Verdict) -> Verdict {
     if let Some(state) = state {
         draft.identity(&speech.identity, state);
     }
-    for named in resolve::named(draft.event, draft.policy) {
-        draft.seen(&named.reference, speech.node_id.as_deref());
+    if matches!(verdict, Verdict::Dropped(DropReason::SameEvent)) {
+        return verdict;
     }
-    if let (Verdict::Accepted, Some(subject)) = (verdict, &speech.subject) {
-        for owner in draft.view.live_owners(&subject.reference) {
-            draft.seen(&owner, speech.node_id.as_deref());
-        }
+    // Refused ones too: what the poller lists later is not new.
+    let named = resolve::named(draft.event, draft.policy).into_iter().map(|named| named.reference);
+    let listing = speech.subject.iter().flat_map(|subject| draft.listing(&subject.reference));
+    let mut items: Vec<_> = named.chain(listing).collect();
+    items.sort();
+    items.dedup_by_key(|item| item.key());
+    for item in items {
+        draft.seen(&item, speech.node_id.as_deref());
+    }
+    if let Some(subject) = &speech.subject {
+        records::note_ids(draft, subject);
     }
     verdict
 }

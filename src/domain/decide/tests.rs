@@ -3,16 +3,21 @@
 use rstest::rstest;
 
 use super::fixtures::*;
-use super::{Change, DropReason, IdentityState, OperatorCommand, Outcome, Verdict, decide_command};
+use super::{Change, DropReason, IdentityState, Outcome, Verdict};
 use crate::domain::effect::{Class, EffectBody, EndpointRef};
 use crate::domain::event::{Content, Fact, ItemFact, RepositoryFact};
 use crate::domain::ids::DeliveryId;
+use crate::domain::log::EventName;
 use crate::domain::portable::Command;
 use crate::domain::reference::WorkItemRef;
 use crate::domain::session::{EndReason, SessionState};
 
 fn verbs(outcome: &Outcome) -> Vec<&'static str> {
     outcome.effects.iter().map(|effect| effect.body.verb()).collect()
+}
+
+fn logged(outcome: &Outcome, name: EventName) -> usize {
+    outcome.log.iter().filter(|entry| entry.event == name).count()
 }
 
 fn endpoints(outcome: &Outcome) -> Vec<(WorkItemRef, EndpointRef)> {
@@ -87,8 +92,12 @@ fn k12_two_matched_records_are_one_decision() {
     let mut both = pull_request(16, Some(7));
     both.body = "Fixes #7, fixes #8".into();
     let outcome = rows.take(&comment(70, both, "mona", 10, "see this"), 10);
+    // One conversation per pull request: the second record keeps using its own, and says so.
     let to = EndpointRef::PullRequest(issue(16));
-    assert_eq!(endpoints(&outcome), [(issue(7), to.clone()), (issue(8), to)]);
+    assert_eq!(endpoints(&outcome), [(issue(7), to.clone()), (issue(8), EndpointRef::Item)]);
+    assert_eq!(logged(&outcome, EventName::SessionLinkFailed), 1);
+    let outcome = rows.take(&comment(71, pull_request(16, None), "mona", 11, "again"), 11);
+    assert_eq!(endpoints(&outcome), [(issue(7), to), (issue(8), EndpointRef::Item)]);
 }
 
 #[test]
@@ -118,10 +127,10 @@ fn k16_pull_request_events_go_to_its_own_conversation() {
     let mut rows = Rows::new().with_live(7);
     let outcome = rows.take(&comment(70, pull_request(16, Some(7)), "mona", 10, "a review"), 10);
     let to = (issue(7), EndpointRef::PullRequest(issue(16)));
-    assert_eq!(endpoints(&outcome), [to.clone()]);
+    assert_eq!(endpoints(&outcome), std::slice::from_ref(&to));
     // The linkage is written down: it outlives the text.
     let outcome = rows.take(&comment(71, pull_request(16, None), "mona", 11, "again"), 11);
-    assert_eq!(endpoints(&outcome), [to.clone()]);
+    assert_eq!(endpoints(&outcome), std::slice::from_ref(&to));
     let outcome = rows.take(&failed_check(16, "abc"), 12);
     assert_eq!(endpoints(&outcome), [to]);
 }
@@ -237,7 +246,10 @@ fn p16_a_login_that_talks_alone_trips_the_breaker() {
         rows.take(&comment(100 + n, subject(7), "mona", 10, "again"), 10 + n as i64);
     }
     assert!(!rows.known(7).item.session.as_ref().unwrap().breaker.tripped);
-    rows.take(&comment(200, subject(7), "mona", 71, "again"), 71);
+    let outcome = rows.take(&comment(200, subject(7), "mona", 71, "again"), 71);
+    assert_eq!(logged(&outcome, EventName::SessionBreakerTripped), 1);
+    let outcome = rows.take(&comment(202, subject(7), "mona", 71, "again"), 71);
+    assert_eq!((outcome.verdict, logged(&outcome, EventName::SessionBreakerTripped)), (Verdict::Accepted, 0));
     assert!(rows.known(7).item.session.as_ref().unwrap().breaker.tripped);
     rows.take(&comment(201, subject(7), "mona", 72, "the-loop resume"), 72);
     assert!(!rows.known(7).item.session.as_ref().unwrap().breaker.tripped);
@@ -342,12 +354,21 @@ fn p08_a_comment_on_a_pull_request_reaches_the_owner_of_its_other_events() {
 }
 
 #[test]
-fn p22_a_deleted_repository_ends_its_items() {
+fn p22_a_deleted_repository_ends_its_items_and_kills_nobody() {
     let mut rows = Rows::new().with_live(7).with_live(8);
     let gone = Content::Fact(Box::new(Fact::Repository(RepositoryFact::Deleted)));
     let outcome = rows.take(&event("repository", "gone", Some("mona"), gone), 50);
-    assert_eq!(verbs(&outcome), ["end", "end"]);
-    assert_eq!(rows.known(8).item.sections.ended.as_ref().unwrap().reason, "deleted");
+    assert_eq!(outcome.verdict, Verdict::Accepted);
+    for number in [7, 8] {
+        let item = &rows.known(number).item;
+        assert_eq!((&item.sections.control, item.sections.ended.as_ref().unwrap().reason.as_str()), (&None, "deleted"));
+        assert!(item.live_session().is_some(), "an agent may still hold work that is nowhere else");
+    }
+    assert!(outcome.effects.is_empty());
+    assert_eq!(logged(&outcome, EventName::SessionKeptOpen), 2);
+    let gone = Content::Fact(Box::new(Fact::Repository(RepositoryFact::Deleted)));
+    let again = rows.take(&event("repository", "gone-2", Some("mona"), gone), 60);
+    assert_eq!(again.verdict, Verdict::Dropped(DropReason::NothingToDo), "told once");
 }
 
 #[test]
@@ -447,35 +468,4 @@ fn a_pull_request_with_a_record_of_its_own_keeps_its_events() {
     rows.take(&comment(71, pull_request(16, Some(7)), "mona", 11, "the-loop stop"), 11);
     assert!(rows.known(16).item.live_session().is_none());
     assert!(rows.known(7).item.live_session().is_some());
-}
-
-fn command(word: Command) -> OperatorCommand {
-    let id = DeliveryId::parse("cli-1").unwrap();
-    OperatorCommand { item: issue(7), word, actor: "operator".into(), id }
-}
-
-#[test]
-fn an_operators_word_is_later_than_everything_recorded() {
-    let rows = Rows::new().with_live(7);
-    let outcome = decide_command(&command(Command::Stop), &rows.view, &rows.policy, at(-3600));
-    assert_eq!(outcome.verdict, Verdict::Accepted);
-    let Some(Change::Item(item)) = outcome.changes.first() else { panic!() };
-    assert_eq!(item.sections.control.as_ref().unwrap().at(), Some(at(1)), "a second after the start");
-}
-
-#[test]
-fn an_operators_word_that_changes_nothing_says_so() {
-    let rows = Rows::new().with_live(7);
-    let outcome = decide_command(&command(Command::Start), &rows.view, &rows.policy, at(9));
-    assert_eq!(outcome.verdict, Verdict::Dropped(DropReason::NothingToDo));
-    assert!(outcome.changes.is_empty());
-    let outcome = decide_command(&command(Command::Resume), &rows.view, &rows.policy, at(9));
-    assert_eq!(outcome.verdict, Verdict::Refused(DropReason::NotApplicable));
-}
-
-#[test]
-fn an_operators_start_needs_no_label() {
-    let rows = Rows::new();
-    let outcome = decide_command(&command(Command::Start), &rows.view, &rows.policy, at(9));
-    assert_eq!((outcome.verdict, verbs(&outcome)), (Verdict::Accepted, vec!["spawn", "deliver"]));
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{IdentityState, MissingFact};
 use crate::domain::ids::StoreId;
 use crate::domain::item::Item;
+use crate::domain::names::Names;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::session::Session;
 use crate::domain::time::Time;
@@ -41,6 +42,8 @@ pub struct View {
     pub owners: BTreeMap<RefKey, Vec<RefKey>>,
     /// Pull request whose recorded head is the event's commit, for checks.
     pub head_owner: Option<WorkItemRef>,
+    /// The names of the event's repository, by GitHub's id; absent until it has an item here.
+    pub names: Option<Names>,
     /// Facts that nobody could be asked for: decided without them.
     pub without: Vec<MissingFact>,
 }
@@ -67,6 +70,7 @@ impl View {
             items: BTreeMap::new(),
             owners: BTreeMap::new(),
             head_owner: None,
+            names: None,
             without: Vec::new(),
         }
     }

@@ -7,17 +7,25 @@ use super::reference::WorkItemRef;
 use super::session::{EndReason, Life, Session};
 use super::time::Time;
 
+#[cfg(test)]
+mod fixtures;
 mod next;
+#[cfg(test)]
+mod outcomes;
 mod retry;
 mod settle;
+#[cfg(test)]
+mod tests;
 
-pub use next::{is_held, needed, next};
+pub use next::{is_decided_by, is_held, next};
 pub use settle::{give_up, settle};
 
 /// Most deliveries handed over as one message.
 pub const MAX_BATCH: usize = 64;
 /// Most text handed over as one message, unless one message alone is larger.
 pub const MAX_BATCH_BYTES: usize = 256 * 1024;
+/// Why a lane waits in which every conversation that something waits for is held by its breaker.
+pub const HELD_BY_BREAKER: &str = "breaker";
 /// Failed spawns after which a pull request's events go to the record's conversation.
 pub const ENDPOINT_SPAWN_TRIES: u32 = 2;
 
@@ -145,6 +153,17 @@ impl Work {
     /// Whether it belongs in the pool of slow work.
     pub const fn is_slow(&self) -> bool {
         matches!(self, Self::Spawn { .. })
+    }
+
+    /// The same work on a conversation that goes by `endpoint` now.
+    #[must_use]
+    pub fn at(mut self, now: EndpointRef) -> Self {
+        match &mut self {
+            Self::Spawn { endpoint, .. } | Self::Deliver { endpoint, .. } | Self::End { endpoint, .. } => {
+                *endpoint = now;
+            }
+        }
+        self
     }
 
     /// The life it acts on.

@@ -1,6 +1,6 @@
 //! The next step of a lane: each effect is checked again just before it acts.
 
-use super::{ENDPOINT_SPAWN_TRIES, LaneView, MAX_BATCH, MAX_BATCH_BYTES, Next, Work};
+use super::{ENDPOINT_SPAWN_TRIES, HELD_BY_BREAKER, LaneView, MAX_BATCH, MAX_BATCH_BYTES, Next, Work};
 use crate::domain::effect::{Class, Effect, EffectBody, EndpointRef, Place};
 use crate::domain::item::Item;
 use crate::domain::message::Message;
@@ -45,15 +45,13 @@ pub fn next(view: &LaneView, now: Time) -> Next {
             },
         }
     }
-    Next::Wait { until: None, why: "breaker" }
+    Next::Wait { until: None, why: HELD_BY_BREAKER }
 }
 
-/// How many effects of a lane decide its next step, by its item and its first effect: one when it waits anyway, else as
-/// many as may be handed over together, and one more.
-pub fn needed(item: &Item, first: &Effect, now: Time) -> usize {
+/// Whether the next step of a lane follows from its item and its first effect alone, whatever stands behind it.
+pub fn is_decided_by(item: &Item, first: &Effect, now: Time) -> bool {
     let waits = first.not_before.is_some_and(|until| until > now);
-    let alone = !matches!(first.body, EffectBody::Deliver { .. });
-    if waits || alone || is_held(item) { 1 } else { MAX_BATCH + 1 }
+    waits || is_held(item) || !matches!(first.body, EffectBody::Deliver { .. })
 }
 
 /// Whether everything but ends waits in the lane of `item`.

@@ -12,11 +12,13 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
     let mut settling = Settling { view, work, policy, now, jitter, out: Settlement::default() };
     match done {
         Done::Spawned { life, conversation, cwd } => settling.spawned(life, |session| {
+            // A conversation that goes on knows what it is for; a fresh one is told with its next message.
+            session.introduced &= conversation.is_some() && session.conversation == *conversation;
             session.conversation.clone_from(conversation);
             session.cwd = Some(cwd.clone());
         }),
         Done::SpawnFailed { detail, permanent } => settling.spawn_failed(detail, *permanent),
-        Done::Submitted => settling.over("delivered"),
+        Done::Submitted => settling.delivered(),
         Done::Ended => settling.ended(),
         Done::PastedOnly | Done::Unsure(_) => {
             settling.out.keep_claim = true;
@@ -25,6 +27,11 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
         Done::Unknown(detail) => settling.bury(DeadReason::Unknown, detail),
         Done::HarnessGone => settling.respawn(),
         Done::Busy(why) => settling.wait(retry::after_busy(now), why),
+        // The harness may have started unheard: only asking again tells, whatever becomes of the record meanwhile.
+        Done::Unreachable(_) if matches!(work, Work::Spawn { .. }) => {
+            settling.out.keep_claim = true;
+            settling.out.until = Some(retry::after_silence(now));
+        }
         Done::Unreachable(why) => settling.wait(retry::after_silence(now), why),
     }
     settling.out
@@ -60,6 +67,13 @@ impl Settling<'_> {
         }
     }
 
+    fn delivered(&mut self) {
+        if self.session().is_some_and(|session| !session.introduced) {
+            self.change(|session| session.introduced = true);
+        }
+        self.over("delivered");
+    }
+
     /// Changes the session the work was about.
     fn change(&mut self, change: impl FnOnce(&mut Session)) {
         match self.work.endpoint() {
@@ -84,11 +98,15 @@ impl Settling<'_> {
         self.view.session(self.work.endpoint())
     }
 
+    /// Whether the session is still in the life that the work was claimed for.
+    fn is_wanted(&self) -> bool {
+        let asked = self.work.session().generation;
+        self.session().is_some_and(|session| session.generation == asked && session.is_live())
+    }
+
     /// A spawn that completes after a stop ends at once.
     fn spawned(&mut self, life: &Life, learn: impl FnOnce(&mut Session)) {
-        let asked = self.work.session().generation;
-        let wanted = self.session().is_some_and(|session| session.generation == asked && session.is_live());
-        if wanted {
+        if self.is_wanted() {
             let life = life.clone();
             self.change(|session| {
                 learn(session);
@@ -118,6 +136,10 @@ impl Settling<'_> {
     fn spawn_failed(&mut self, detail: &str, permanent: bool) {
         let entry = LogEntry::warn(EventName::SessionSpawnFailed).with("detail", detail);
         self.log_entry(entry);
+        if !self.is_wanted() {
+            // Stopped, or begun anew, meanwhile: the failure is not the present life's.
+            return self.over("no-longer-wanted");
+        }
         let failed = self.session().map_or(0, |session| session.failed_spawns) + 1;
         self.change(|session| session.failed_spawns = failed);
         let for_pull_request = matches!(self.work.endpoint(), EndpointRef::PullRequest(_));
@@ -131,9 +153,7 @@ impl Settling<'_> {
         } else if permanent || failed > self.policy.max_retries {
             let now = self.now;
             self.change(|session| {
-                if session.is_live() {
-                    session.state = SessionState::Closed { at: now, reason: EndReason::SpawnFailed };
-                }
+                session.state = SessionState::Closed { at: now, reason: EndReason::SpawnFailed };
             });
             self.bury(DeadReason::RetriesExhausted, detail);
         } else {

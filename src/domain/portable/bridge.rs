@@ -52,6 +52,33 @@ pub enum Report {
         /// The time in it.
         at: Time,
     },
+    /// An arming by somebody this machine does not trust; the file keeps it, the store does not take it.
+    NotEntitled(Box<Control>),
+}
+
+impl std::fmt::Display for Report {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Beaten(Beaten { control, ended: Some(ended) }) => {
+                write!(
+                    f,
+                    "{} by {:?} is over: {} at {}",
+                    control.command.as_str(),
+                    control.actor,
+                    ended.reason,
+                    ended.at
+                )
+            }
+            Self::Beaten(Beaten { control, ended: None }) => {
+                write!(f, "{} by {:?} is over", control.command.as_str(), control.actor)
+            }
+            Self::Ahead { field, at } => write!(f, "`{field}` {at} is ahead of our clock and does not act"),
+            Self::NotEntitled(control) => {
+                let (command, actor) = (control.command.as_str(), &control.actor);
+                write!(f, "{command} by {actor:?} does not count here: nobody this machine trusts")
+            }
+        }
+    }
 }
 
 impl Record {

@@ -7,6 +7,7 @@ pub mod bridge;
 pub mod compare;
 pub mod date;
 pub mod files;
+pub mod intake;
 pub mod join;
 mod keys;
 mod ledger;
@@ -28,6 +29,7 @@ pub(crate) mod samples;
 
 pub use bridge::{Adopted, ControlChange, Report, adopt};
 pub use compare::{Volatile, same_meaning};
+pub use intake::{Hold, Intake, take_in};
 pub use join::{Beaten, Conflict, Joined, join};
 pub use parse::{MAX_BYTES, parse, parse_for};
 pub use record::{Poll, Record, Section};

@@ -34,11 +34,17 @@ impl Default for Templates {
 }
 
 /// The prompt for messages that go to the conversation of `owner` together, `first` and then `more` in order, of which
-/// `held` waited through a pause. A first prompt among them takes the template of new conversations.
-pub fn render(templates: &Templates, owner: &WorkItemRef, first: &Message, more: &[Message], held: usize) -> String {
+/// `held` waited through a pause. A conversation that is not introduced yet takes the template of new ones.
+pub fn render(
+    templates: &Templates,
+    owner: &WorkItemRef,
+    introduce: bool,
+    first: &Message,
+    more: &[Message],
+    held: usize,
+) -> String {
     let messages: Vec<&Message> = std::iter::once(first).chain(more).collect();
-    let is_first = messages.iter().any(|message| message.kind == MessageKind::FirstPrompt);
-    let template = if is_first { &templates.first } else { &templates.event };
+    let template = if introduce { &templates.first } else { &templates.event };
     let contents: Vec<String> = messages.iter().map(|message| content(message)).collect();
     let fence = fence(&messages, &contents);
     let block = |(at, (message, content)): (usize, (&&Message, &String))| {

@@ -22,7 +22,8 @@ fn message(kind: MessageKind, text: &str) -> Message {
 }
 
 fn shown(messages: &[Message], held: usize) -> String {
-    render(&Templates::default(), &reference("github:octo/hello#3"), &messages[0], &messages[1..], held)
+    let introduce = messages.iter().any(|message| message.kind == MessageKind::FirstPrompt);
+    render(&Templates::default(), &reference("github:octo/hello#3"), introduce, &messages[0], &messages[1..], held)
 }
 
 /// The texts between the fences, each with its head.
@@ -47,7 +48,7 @@ fn k17_a_messages_own_text_is_never_cut_or_escaped() {
 fn a_comment_comes_with_who_where_and_how_to_answer() {
     let prompt = shown(&[message(MessageKind::Comment, "ship it\n")], 0);
     assert!(prompt.starts_with("News for github:octo/hello#3, from the-loop: a comment on github:octo/hello#7."));
-    assert!(prompt.contains("`the-loop comment github:octo/hello#7`") && prompt.contains(MARKER));
+    assert!(prompt.contains("on the ticket of github:octo/hello#7") && prompt.contains(MARKER));
     assert!(prompt.ends_with("\n\nDelivery: d-1"));
     assert_eq!(
         blocks(&prompt),

@@ -43,6 +43,8 @@ struct FactsRow {
     closed_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     head: Option<HeadOfRow>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    moved_to: Option<WorkItemRef>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -147,6 +149,7 @@ impl From<&Facts> for FactsRow {
                 sha: head.sha.clone(),
                 own: head.in_base_repository,
             }),
+            moved_to: facts.moved_to.clone(),
         }
     }
 }
@@ -164,6 +167,7 @@ impl From<FactsRow> for Facts {
             updated_at: row.updated_at,
             closed_at: row.closed_at,
             head: row.head.map(|head| Head { branch: head.branch, sha: head.sha, in_base_repository: head.own }),
+            moved_to: row.moved_to,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::error::StoreError;
 use super::keys;
 use super::tables::TableId;
 use crate::domain::log::LogEntry;
-use crate::domain::reference::{RefKey, WorkItemRef};
+use crate::domain::reference::{RefKey, RepoRef, WorkItemRef};
 use crate::domain::time::Time;
 
 mod effect;
@@ -48,6 +48,14 @@ pub(super) fn ref_key(table: TableId, key: &[u8], text: &str) -> Result<RefKey, 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct AtRow {
     pub t: Time,
+}
+
+/// The names of a repository; its id is its key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RepositoryRow {
+    pub current: RepoRef,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<RepoRef>,
 }
 
 /// A state and when it was reached: deliveries and identities.

@@ -19,6 +19,8 @@ pub(in crate::store) struct SessionRow {
     harness: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conversation: Option<ConversationId>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    introduced: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cwd: Option<PathRow>,
     state: SessionStateRow,
@@ -57,6 +59,11 @@ fn is_zero(value: &u32) -> bool {
     *value == 0
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // the shape serde asks for
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
 fn is_untouched(breaker: &Breaker) -> bool {
     *breaker == Breaker::default()
 }
@@ -86,6 +93,7 @@ impl From<&Session> for SessionRow {
             key: session.key.clone(),
             harness: session.harness.clone(),
             conversation: session.conversation.clone(),
+            introduced: session.introduced,
             cwd: session.cwd.as_deref().map(PathRow::from),
             state: match &session.state {
                 SessionState::Recorded => SessionStateRow::Recorded,
@@ -112,6 +120,7 @@ impl From<SessionRow> for Session {
             key: row.key,
             harness: row.harness,
             conversation: row.conversation,
+            introduced: row.introduced,
             cwd: row.cwd.map(Into::into),
             state: match row.state {
                 SessionStateRow::Recorded => SessionState::Recorded,

@@ -35,6 +35,7 @@ fn full_item() -> Item {
             updated_at: Some(NOW),
             closed_at: Some(NOW),
             head: Some(Head { branch: "loop/x".into(), sha: "ab12".into(), in_base_repository: true }),
+            moved_to: None,
         },
         sections: Sections {
             control: Some(Control {
@@ -79,7 +80,7 @@ fn sessions_survive_their_row_in_every_state() {
     for state in states {
         let full = Session {
             conversation: Some(ConversationId::parse("0b1f-7").unwrap()),
-            cwd: Some(OsString::from_vec(b"/home/\xff/x".to_vec()).into()),
+            cwd: Some(OsString::from_vec(b"/srv/\xff/x".to_vec()).into()),
             failed_spawns: 2,
             last_event_at: Some(NOW),
             breaker: Breaker { login: Some("mona".into()), times: vec![NOW], tripped: true },

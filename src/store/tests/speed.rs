@@ -8,8 +8,9 @@ use super::*;
 #[test]
 #[ignore = "reports figures; timings are not asserted"]
 fn speed_of_accepting_in_groups() {
-    for (items, in_flight) in [(10, 64), (100_000, 64), (10, 256)] {
-        let dir = tempfile::tempdir_in(".").unwrap();
+    // Records there are, records the comments are spread over, callers.
+    for (items, spread, in_flight) in [(10, 10, 64), (100_000, 10, 64), (100_000, 100_000, 64), (10, 10, 256)] {
+        let dir = tempfile::tempdir_in(std::env::var("SPEED_DIR").unwrap_or_else(|_| ".".into())).unwrap();
         let (path, store) = on_disk(&dir);
         for chunk in (1..=items).collect::<Vec<u64>>().chunks(2000) {
             let chunk = chunk.to_vec();
@@ -27,7 +28,7 @@ fn speed_of_accepting_in_groups() {
             if number < JOBS {
                 let (answer, sent) = (answer.clone(), Instant::now());
                 store.submit(Job {
-                    run: Box::new(move |tx| accept(tx, 1 + (number * 7919) % items, number + 1).map(drop)),
+                    run: Box::new(move |tx| accept(tx, 1 + (number * 7919) % spread, number + 1).map(drop)),
                     done: Box::new(move |result| {
                         result.unwrap();
                         answer.send(sent).unwrap();
@@ -49,7 +50,7 @@ fn speed_of_accepting_in_groups() {
         drop(Store::open(&path, &CountingIds::default()).unwrap());
         let opened = began.elapsed();
         println!(
-            "{items} items, {in_flight} in flight: {per_second:.0} jobs/s, longest {longest:?}, file {size} MiB, \
+            "{items} items, {spread} spoken to, {in_flight} in flight: {per_second:.0} jobs/s, longest {longest:?}, file {size} MiB, \
              {resident}, opened again in {opened:?}, after a kill in {repaired:?}"
         );
     }

@@ -42,6 +42,21 @@ fn outcomes_answer_the_lanes_they_touch_once_each() {
 }
 
 #[test]
+fn k13_a_changed_record_with_something_waiting_is_news_for_its_lane() {
+    let store = memory();
+    let quiet = || {
+        store.write(|tx| {
+            let mut resumed = outcome(1, 1);
+            resumed.effects.clear();
+            tx.apply_outcome(resumed, NOW)
+        })
+    };
+    assert_eq!(quiet().unwrap(), []);
+    store.write(|tx| tx.push_effect(deliver(1, 1), NOW)).unwrap();
+    assert_eq!(quiet().unwrap(), [key(1)], "a resume brings no effect and releases those that wait");
+}
+
+#[test]
 fn lanes_are_in_order_of_class_and_number_and_apart_from_each_other() {
     let store = memory();
     store

@@ -1,6 +1,7 @@
 //! The command line as a shell sees it.
 
 mod config;
+mod contract;
 mod receiver;
 mod webhook;
 

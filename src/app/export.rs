@@ -1,0 +1,331 @@
+//! Export: the portable files follow the store. Marks say which have to; a mark goes only with the version that was
+//! written, so a crash anywhere leaves the file whole and the mark set.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::App;
+use super::portable::{Adoption, Incoming, Known, Loaded, Plan, PortableError, dir_of, say_once};
+use super::request::{Exported, HeldFile};
+use crate::domain::decide::Urgency;
+use crate::domain::log::{EventName, LogEntry};
+use crate::domain::portable::files::{Export, Held, Look, Written};
+use crate::domain::portable::{FolderId, Report, Stamp};
+use crate::domain::ports::PortableFiles;
+use crate::domain::reference::{RefKey, WorkItemRef};
+use crate::domain::time::Time;
+use crate::store::{StoreError, View, WriteTx};
+
+/// Items brought up to date under one lock of the folder and one transaction.
+const BATCH: usize = 256;
+
+/// What came of an export.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ExportRun {
+    /// For people.
+    pub exported: Exported,
+    /// Items whose mark stays because their file is held.
+    pub held: Vec<RefKey>,
+    /// Whether more marks of the kind asked for wait.
+    pub more: bool,
+    /// What the files brought into the store.
+    pub adoption: Adoption,
+}
+
+/// What came of one file, ready to be written down.
+enum Outcome {
+    /// It says what the store says; what it knew beside that is taken in.
+    Written { incoming: Box<Incoming>, plan: Plan, entry: Option<LogEntry> },
+    /// There is nothing to say and no file.
+    Nothing { entry: Option<LogEntry> },
+    /// Held; people are told unless it passes by itself.
+    Held { reason: String, passing: bool },
+}
+
+/// What an export would look at.
+struct Due {
+    items: Vec<WorkItemRef>,
+    unchanged: usize,
+    /// Stamps that are good without their hash from now on.
+    aged: Vec<(RefKey, String, Stamp)>,
+}
+
+impl App {
+    /// Serves marks that are at least as urgent, a batch at a time, `except` those whose retry is not due.
+    ///
+    /// # Errors
+    /// Nothing is lost: the files are whole and every mark is set that was not served.
+    pub fn export_marked(&self, at_least: Urgency, except: &BTreeSet<RefKey>) -> Result<ExportRun, PortableError> {
+        let marks = self.parts.store.read(|tx| tx.marks())?;
+        let wanted = marks.into_iter().filter(|(key, mark)| mark.urgency >= at_least && !except.contains(key));
+        let mut items: Vec<WorkItemRef> = wanted.filter_map(|(key, _)| WorkItemRef::parse(key.as_str()).ok()).collect();
+        let more = items.len() > BATCH;
+        items.truncate(BATCH);
+        Ok(ExportRun { more, ..self.export(&items)? })
+    }
+
+    /// Brings every file up to date, whether it is marked or not, missing and older ones included.
+    ///
+    /// # Errors
+    /// As [`App::export_marked`]; what was done until then is done.
+    pub fn export_all(&self) -> Result<ExportRun, PortableError> {
+        let (files, now) = (&self.parts.portable, self.now());
+        let dir = files.folder()?.map(dir_of);
+        let due = self.parts.store.read(|tx| Ok(due(tx, files.as_ref(), dir.as_deref(), now)))??;
+        if let Some(dir) = &dir {
+            due.aged.into_iter().for_each(|(key, file, stamp)| self.keep(dir, &key, &file, stamp));
+        }
+        let mut all = ExportRun::default();
+        all.exported.unchanged = due.unchanged;
+        for items in due.items.chunks(BATCH) {
+            all.add(self.export(items)?);
+        }
+        Ok(all)
+    }
+
+    /// Brings the files of these items up to date.
+    ///
+    /// # Errors
+    /// As [`App::export_marked`].
+    pub fn export_items(&self, items: &[WorkItemRef]) -> Result<ExportRun, PortableError> {
+        self.export(items)
+    }
+
+    /// What [`App::export_all`] would do; writes nothing.
+    ///
+    /// # Errors
+    /// The store or the folder did not answer.
+    pub fn export_check(&self) -> Result<Exported, PortableError> {
+        let (files, now) = (self.parts.portable.as_ref(), self.now());
+        self.parts.store.read(|tx| Ok(Checkup::read(tx, files, now)))??.run(files)
+    }
+
+    /// Joins what a crash of an exporter left beside the files, and removes it. Call it at the start.
+    ///
+    /// # Errors
+    /// As [`App::export_marked`].
+    pub fn join_leftovers(&self) -> Result<ExportRun, PortableError> {
+        let items = self.parts.portable.leftovers(self.now())?;
+        let mut all = ExportRun::default();
+        for items in items.chunks(BATCH) {
+            all.add(self.export(items)?);
+        }
+        Ok(all)
+    }
+
+    fn export(&self, items: &[WorkItemRef]) -> Result<ExportRun, PortableError> {
+        if items.is_empty() {
+            return Ok(ExportRun::default());
+        }
+        let now = self.now();
+        let dir = self.parts.portable.folder()?.map(dir_of);
+        let loaded: Vec<Loaded> = self.parts.store.read(|tx| {
+            items.iter().map(|item| Loaded::read(tx, dir.as_deref(), item)).collect::<Result<_, StoreError>>()
+        })?;
+        let requests: Vec<Export<'_>> = loaded.iter().map(|loaded| request(loaded, now)).collect();
+        let mut done: Vec<(usize, Result<Written, Held>)> = Vec::with_capacity(requests.len());
+        let folder = self.parts.portable.export(&requests, &mut |at, outcome| done.push((at, outcome)))?;
+        let mut run = ExportRun::default();
+        let mut outcomes = Vec::with_capacity(done.len());
+        for (at, outcome) in done {
+            let Some(loaded) = loaded.get(at) else { continue };
+            run.count(loaded, &outcome);
+            outcomes.push((loaded.clone(), self.outcome(loaded, outcome, folder, now)?));
+        }
+        let outcomes = Arc::new(outcomes);
+        run.adoption = self.parts.store.write(move |tx| {
+            let mut adoption = Adoption::default();
+            for (loaded, outcome) in outcomes.iter() {
+                adoption.merge(outcome.settle(tx, loaded, now)?);
+            }
+            Ok(adoption)
+        })?;
+        Ok(run)
+    }
+
+    fn outcome(
+        &self,
+        loaded: &Loaded,
+        outcome: Result<Written, Held>,
+        folder: FolderId,
+        now: Time,
+    ) -> Result<Outcome, PortableError> {
+        let written = match outcome {
+            Ok(written) => written,
+            Err(held) => {
+                let passing = matches!(held, Held::Later { .. } | Held::Busy { .. });
+                return Ok(Outcome::Held { reason: held.to_string(), passing });
+            }
+        };
+        let entry = written.changed.then(|| entry(loaded, &written));
+        let (Some(file), Some(stamp)) = (written.name, written.stamp) else { return Ok(Outcome::Nothing { entry }) };
+        let dir = dir_of(folder);
+        let settings = self.settings();
+        let incoming = Incoming { dir, file, stamp, record: written.record, alone: true, settings, now };
+        let plan = incoming.plan(loaded)?;
+        Ok(Outcome::Written { incoming: Box::new(incoming), plan, entry })
+    }
+}
+
+impl Outcome {
+    /// Writes down what came of one file; the mark goes only when the item is still what was written.
+    fn settle(&self, tx: &mut WriteTx<'_>, loaded: &Loaded, now: Time) -> Result<Adoption, StoreError> {
+        let (item, key) = (&loaded.item.reference, loaded.key());
+        match self {
+            Self::Held { passing: true, .. } => Ok(Adoption::default()),
+            Self::Held { reason, passing: false } => {
+                say_once(tx, item, Some(reason), LogEntry::warn(EventName::ExportHeld), now)?;
+                Ok(Adoption::default())
+            }
+            Self::Nothing { entry } => {
+                log(tx, entry.as_ref(), now)?;
+                say_once(tx, item, None, LogEntry::warn(EventName::ExportHeld), now)?;
+                if tx.item(&key)?.is_none_or(|item| item.version == loaded.item.version) {
+                    clear_mark(tx, &key)?;
+                }
+                Ok(Adoption::default())
+            }
+            Self::Written { incoming, plan, entry } => {
+                log(tx, entry.as_ref(), now)?;
+                // An item that changed meanwhile is exported again; what the file knew is taken in by adoption.
+                let Some(adoption) = incoming.apply(tx, loaded, plan)? else { return Ok(Adoption::default()) };
+                if !adoption.marked {
+                    clear_mark(tx, &key)?;
+                }
+                Ok(adoption)
+            }
+        }
+    }
+}
+
+/// The item is as it was written: whatever version asked for the export, it is served.
+fn clear_mark(tx: &mut WriteTx<'_>, key: &RefKey) -> Result<(), StoreError> {
+    match tx.mark(key)? {
+        Some(mark) => tx.clear_mark_if(key, mark.version).map(drop),
+        None => Ok(()),
+    }
+}
+
+fn log(tx: &mut WriteTx<'_>, entry: Option<&LogEntry>, now: Time) -> Result<(), StoreError> {
+    entry.map_or(Ok(()), |entry| tx.append_journal(entry, now).map(drop))
+}
+
+fn request(loaded: &Loaded, now: Time) -> Export<'_> {
+    Export { record: &loaded.record, adopted: loaded.file.as_ref().map(|(_, known)| &known.stamp), now }
+}
+
+/// The file's name, also when it was removed or is yet to be made.
+fn name_of(loaded: &Loaded) -> String {
+    loaded.file.as_ref().map_or_else(|| loaded.item.reference.slug().file_name(), |(name, _)| name.clone())
+}
+
+fn entry(loaded: &Loaded, written: &Written) -> LogEntry {
+    let beaten: Vec<String> = written.beaten.iter().cloned().map(|lost| Report::Beaten(lost).to_string()).collect();
+    LogEntry::info(EventName::ExportWritten)
+        .with("workItem", loaded.item.reference.to_string())
+        .with("file", written.name.clone().unwrap_or_else(|| name_of(loaded)))
+        .with_some("removed", written.name.is_none().then_some(true))
+        .with_some("beaten", (!beaten.is_empty()).then(|| beaten.join("; ")))
+}
+
+impl ExportRun {
+    fn add(&mut self, other: Self) {
+        self.exported.written.extend(other.exported.written);
+        self.exported.held.extend(other.exported.held);
+        self.exported.unchanged += other.exported.unchanged;
+        self.held.extend(other.held);
+        self.adoption.merge(other.adoption);
+    }
+
+    fn count(&mut self, loaded: &Loaded, outcome: &Result<Written, Held>) {
+        match outcome {
+            Ok(written) if written.changed => {
+                self.exported.written.push(written.name.clone().unwrap_or_else(|| name_of(loaded)));
+            }
+            Ok(_) => self.exported.unchanged += 1,
+            Err(held) => {
+                self.exported.held.push(held_file(loaded, held));
+                self.held.push(loaded.key());
+            }
+        }
+    }
+}
+
+fn held_file(loaded: &Loaded, held: &Held) -> HeldFile {
+    HeldFile { work_item: loaded.item.reference.to_string(), reason: held.to_string() }
+}
+
+/// The items whose file may not be up to date: marked, not known to be settled, or looking otherwise than known. Items
+/// with nothing portable are left out.
+fn due(tx: &impl View, files: &dyn PortableFiles, dir: Option<&str>, now: Time) -> Result<Due, PortableError> {
+    let marks: BTreeSet<RefKey> = tx.marks()?.into_iter().map(|(key, _)| key).collect();
+    let stamps = dir.map(|dir| tx.stamps(dir)).transpose()?.unwrap_or_default();
+    let known: HashMap<RefKey, (String, Known)> =
+        stamps.into_iter().filter_map(|(key, stamp)| Some((key, (stamp.file, Known::parse(&stamp.stamp)?)))).collect();
+    let is_settled = |key: &RefKey, known: &Known| known.settled && !known.open && !marks.contains(key);
+    let settled: Vec<(&RefKey, &(String, Known))> =
+        known.iter().filter(|(key, (_, known))| is_settled(key, known)).collect();
+    let asked: Vec<(&str, Option<&Stamp>)> =
+        settled.iter().map(|(_, (file, known))| (file.as_str(), Some(&known.stamp))).collect();
+    let mut due = Due { items: Vec::new(), unchanged: 0, aged: Vec::new() };
+    let mut right: HashSet<&RefKey> = HashSet::with_capacity(settled.len());
+    files.look_each(&asked, now, &mut |at, look| {
+        let Some((key, (file, _))) = settled.get(at) else { return };
+        match look {
+            Look::Unchanged => {}
+            Look::Aged(stamp) => due.aged.push(((*key).clone(), file.clone(), stamp)),
+            _ => return,
+        }
+        right.insert(key);
+    })?;
+    for key in tx.item_keys()? {
+        if right.contains(&key) {
+            due.unchanged += 1;
+            continue;
+        }
+        let reference = WorkItemRef::parse(key.as_str()).map_err(|error| StoreError::Bug(error.to_string()))?;
+        let loaded = Loaded::read(tx, dir, &reference)?;
+        if !loaded.record.is_husk() {
+            due.items.push(loaded.item.reference);
+        }
+    }
+    Ok(due)
+}
+
+/// What a check needs of the store, copied out of one read transaction: nothing is read from files' contents meanwhile.
+pub struct Checkup {
+    loaded: Vec<Loaded>,
+    unchanged: usize,
+    now: Time,
+}
+
+impl Checkup {
+    /// Reads the items whose file may not be up to date; also from beside the store's owner.
+    ///
+    /// # Errors
+    /// The store or the folder did not answer.
+    pub fn read(tx: &impl View, files: &dyn PortableFiles, now: Time) -> Result<Self, PortableError> {
+        let dir = files.folder()?.map(dir_of);
+        let due = due(tx, files, dir.as_deref(), now)?;
+        let loaded = due.items.iter().map(|item| Loaded::read(tx, dir.as_deref(), item));
+        Ok(Self { loaded: loaded.collect::<Result<_, _>>()?, unchanged: due.unchanged, now })
+    }
+
+    /// Compares with the files; writes nothing. Volatile fields make no difference.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn run(&self, files: &dyn PortableFiles) -> Result<Exported, PortableError> {
+        let requests: Vec<Export<'_>> = self.loaded.iter().map(|loaded| request(loaded, self.now)).collect();
+        let mut exported = Exported { unchanged: self.unchanged, ..Exported::default() };
+        files.check(&requests, &mut |at, outcome| {
+            let Some(loaded) = self.loaded.get(at) else { return };
+            match outcome {
+                Ok(true) => exported.written.push(name_of(loaded)),
+                Ok(false) => exported.unchanged += 1,
+                Err(held) => exported.held.push(held_file(loaded, &held)),
+            }
+        })?;
+        Ok(exported)
+    }
+}

@@ -1,0 +1,12 @@
+//! The real program end to end: the binary, its daemon, tmux, signed deliveries over real connections.
+
+mod burst;
+mod daemon;
+mod demo;
+mod hub;
+mod operator;
+mod outside;
+mod receiving;
+mod routing;
+mod trust;
+mod world;
