@@ -36,6 +36,7 @@ fn text(commanded: &Commanded) -> String {
     match (acted, waiting) {
         (false, _) => format!("{work_item}: nothing to do, that is how it stands\n"),
         (true, 0) => format!("{work_item}: {command}\n"),
+        (true, 1) => format!("{work_item}: {command}; 1 effect waits for the daemon\n"),
         (true, waiting) => format!("{work_item}: {command}; {waiting} effects wait for the daemon\n"),
     }
 }

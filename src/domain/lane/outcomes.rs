@@ -123,7 +123,19 @@ fn submitted_is_over_for_every_member() {
         settlement.over.iter().map(|(place, how)| (place.seq, *how)).collect::<Vec<_>>(),
         [(1, "delivered"), (2, "delivered"), (3, "delivered"),]
     );
-    assert!(settlement.item.is_none() && settlement.again.is_empty() && !settlement.keep_claim);
+    assert!(settlement.again.is_empty() && !settlement.keep_claim);
+}
+
+#[test]
+fn the_first_message_introduces_and_a_fresh_conversation_is_introduced_again() {
+    let mut lane = delivering();
+    let first = settled(&lane, &work(&lane), &Done::Submitted);
+    assert!(after(&first).introduced);
+    lane.own().introduced = true;
+    assert_eq!(settled(&lane, &work(&lane), &Done::Submitted).item, None, "no write for what is known");
+    let mut again = spawning();
+    again.own().introduced = true;
+    assert!(!after(&settled(&again, &work(&again), &spawned(9))).introduced);
 }
 
 #[rstest]

@@ -116,9 +116,12 @@ impl Connection {
                 return Ok(at);
             }
             let mut chunk = [0; 4096];
-            match self.stream.read(&mut chunk)? {
-                0 => return Err(ErrorKind::UnexpectedEof.into()),
-                read => self.buffer.extend_from_slice(&chunk[..read]),
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(read) => self.buffer.extend_from_slice(&chunk[..read]),
+                // Children of this process end all the time.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
     }

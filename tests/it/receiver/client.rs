@@ -94,7 +94,7 @@ impl Client {
                 return at;
             }
             let mut chunk = [0; 4096];
-            let read = self.stream.read(&mut chunk).unwrap_or_else(|e| panic!("no answer: {e}"));
+            let read = uninterrupted(|| self.stream.read(&mut chunk)).unwrap_or_else(|e| panic!("no answer: {e}"));
             assert_ne!(read, 0, "closed without an answer, after {:?}", String::from_utf8_lossy(&self.buffer));
             self.buffer.extend_from_slice(&chunk[..read]);
         }
@@ -102,7 +102,7 @@ impl Client {
 
     /// Reads one whole answer, or finds the connection closed without one.
     pub fn reply_or_end(&mut self) -> Option<Reply> {
-        let said = self.stream.peek(&mut [0]).unwrap_or_else(|e| panic!("no answer: {e}"));
+        let said = uninterrupted(|| self.stream.peek(&mut [0])).unwrap_or_else(|e| panic!("no answer: {e}"));
         (said > 0 || !self.buffer.is_empty()).then(|| self.reply())
     }
 
@@ -110,7 +110,7 @@ impl Client {
     pub fn closed(&mut self) {
         assert_eq!(self.buffer, b"", "something else was said");
         let mut chunk = [0; 64];
-        match self.stream.read(&mut chunk) {
+        match uninterrupted(|| self.stream.read(&mut chunk)) {
             Ok(0) => {}
             Ok(read) => panic!("more was said: {:?}", String::from_utf8_lossy(&chunk[..read])),
             Err(e) => panic!("not closed properly: {e}"),
@@ -125,9 +125,19 @@ impl Client {
     /// Whether nothing is said for a while.
     pub fn is_silent_for(&self, time: Duration) -> bool {
         self.stream.set_read_timeout(Some(time)).unwrap();
-        let peeked = self.stream.peek(&mut [0]);
+        let peeked = uninterrupted(|| self.stream.peek(&mut [0]));
         self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
         matches!(peeked, Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
+    }
+}
+
+/// Children of the test process end at any time, which interrupts a read.
+fn uninterrupted(mut read: impl FnMut() -> std::io::Result<usize>) -> std::io::Result<usize> {
+    loop {
+        match read() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
     }
 }
 
