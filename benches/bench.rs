@@ -1,13 +1,15 @@
 //! What the product does per second, in one run on one machine: `make bench`.
 //!
 //! Every row stands beside its target; what is measured, and how, says `docs/performance.md`. One part alone:
-//! `cargo bench -- accepting` (or `floor`, `null`, `panes`, `commands`, `owners`).
+//! `cargo bench -- accepting` (or `floor`, `null`, `panes`, `commands`, `owners`, `exporting`).
 #![allow(clippy::print_stdout)]
 
 #[path = "support/accepting.rs"]
 mod accepting;
 #[path = "support/commands.rs"]
 mod commands;
+#[path = "support/exporting.rs"]
+mod exporting;
 #[path = "support/floor.rs"]
 mod floor;
 #[path = "support/home.rs"]
@@ -29,12 +31,13 @@ mod report;
 use report::Row;
 
 /// The parts by name, in the order of running: what is compared stands close together.
-const PARTS: [(&str, fn() -> anyhow::Result<Vec<Row>>); 6] = [
+const PARTS: [(&str, fn() -> anyhow::Result<Vec<Row>>); 7] = [
     ("floor", floor::rows),
     ("null", || null_door::rows(50_000)),
     ("accepting", accepting::rows),
     ("owners", owners::rows),
     ("commands", commands::rows),
+    ("exporting", exporting::rows),
     ("panes", panes::rows),
 ];
 

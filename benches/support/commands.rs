@@ -25,20 +25,23 @@ pub fn rows() -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn row(what: &str, took: Duration, limit_ms: u64) -> Row {
+/// A time beside its limit.
+pub fn row(what: &str, took: Duration, limit_ms: u64) -> Row {
     Row::new(what, &format!("under {limit_ms} ms"), ms(took), took < Duration::from_millis(limit_ms))
 }
 
 /// Median time of a command that must succeed.
 fn time(home: &Home, args: &[&str], times: usize) -> anyhow::Result<Duration> {
-    let mut took = Vec::new();
-    for _ in 0..times {
-        let mut command = home.command(PROGRAM, args);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let began = Instant::now();
-        let status = command.status()?;
-        took.push(began.elapsed());
-        ensure!(status.success(), "{args:?} ended with {status}");
-    }
-    Ok(median(took))
+    Ok(median((0..times).map(|_| once(home, args)).collect::<anyhow::Result<_>>()?))
+}
+
+/// How long a command takes that must succeed.
+pub fn once(home: &Home, args: &[&str]) -> anyhow::Result<Duration> {
+    let mut command = home.command(PROGRAM, args);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let began = Instant::now();
+    let status = command.status()?;
+    let took = began.elapsed();
+    ensure!(status.success(), "{args:?} ended with {status}");
+    Ok(took)
 }
