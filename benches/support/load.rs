@@ -20,6 +20,19 @@ const NUMBER_HOLE: &str = "919191919";
 const DELIVERY_HOLE: &str = "d0d0d0d0-d0d0-d0d0-d0d0-d0d0d0d0d0d0";
 const SIGNATURE_HOLE: &str = "5161516151615161516151615161516151615161516151615161516151615161";
 
+/// A step through the issues that meets all of them and no neighbours.
+const SCATTER: u64 = 7919;
+
+/// What the comment with this id on this issue says first, nowhere else in its body or in any other.
+pub fn mark(comment: u64, number: u64) -> String {
+    format!("comment {comment} of issue {number}:")
+}
+
+/// The issue of the delivery number `n` of a series.
+pub fn issue_of(series: &Series<'_>, n: u64) -> u64 {
+    series.first_number + n * SCATTER % series.issues
+}
+
 /// What a series of deliveries has in common.
 #[derive(Debug, Clone)]
 pub struct Series<'a> {
@@ -37,8 +50,10 @@ pub struct Series<'a> {
     pub body_bytes: usize,
     /// The first issue number; at least 100,000,000, so that all have nine digits.
     pub first_number: u64,
-    /// Deliveries go round this many issues.
+    /// Deliveries go round this many issues, in no order of their numbers.
     pub issues: u64,
+    /// What every comment says; `None` fills the body up with [`mark`] and prose.
+    pub text: Option<&'a str>,
     /// The first comment id; at least 1,000,000,000, so that all have ten digits.
     pub first_comment: u64,
 }
@@ -107,7 +122,7 @@ impl Batch {
             let comment = series.first_comment + n;
             let mut fill = Fill {
                 comment: fixed(&comment.to_string()),
-                number: fixed(&(series.first_number + n % series.issues).to_string()),
+                number: fixed(&issue_of(series, n).to_string()),
                 delivery: fixed(&format!("{comment:08x}-0000-4000-8000-{n:012x}")),
                 signature: [b'0'; 64],
             };
@@ -116,6 +131,15 @@ impl Batch {
             batch.fills.push(fill);
         }
         batch
+    }
+
+    /// The whole requests one by one, for whoever sends them by hand.
+    pub fn requests(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.fills.iter().map(|fill| {
+            let mut request = self.request.clone();
+            self.write(fill, &mut request);
+            request
+        })
     }
 
     fn write(&self, fill: &Fill, into: &mut [u8]) {
@@ -135,13 +159,13 @@ fn template(series: &Series<'_>) -> Vec<u8> {
         let said = Said::new(comment, series.login, text, series.at);
         repo.issue_comment_created(&item, &said).to_string().into_bytes()
     };
-    let missing = series.body_bytes.saturating_sub(with("").len());
-    let text: String = "the mean is still off by one when the last line is empty, see the log "
-        .chars()
-        .cycle()
-        .take(missing)
-        .collect();
-    with(&text)
+    if let Some(text) = series.text {
+        return with(text);
+    }
+    let begin = mark(comment, number);
+    let missing = series.body_bytes.saturating_sub(with(&begin).len());
+    let prose = " the mean is still off by one when the last line is empty, see the log".chars().cycle();
+    with(&begin.chars().chain(prose.take(missing)).collect::<String>())
 }
 
 fn holes(request: &[u8]) -> Vec<(usize, Hole)> {
@@ -185,10 +209,10 @@ impl Report {
 
 /// Sends a whole batch over `connections` kept connections from one thread, and reports. An error is one of the socket:
 /// a receiver that closes or resets a connection in the middle.
-pub fn run(address: SocketAddr, connections: usize, batch: Batch) -> io::Result<Report> {
+pub fn run(address: SocketAddr, connections: usize, batch: &Rc<Batch>) -> io::Result<Report> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, drive(address, connections, Rc::new(batch)))
+    local.block_on(&runtime, drive(address, connections, Rc::clone(batch)))
 }
 
 async fn drive(address: SocketAddr, connections: usize, batch: Rc<Batch>) -> io::Result<Report> {

@@ -2,6 +2,7 @@
 //! written, so a crash anywhere leaves the file whole and the mark set.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::App;
@@ -56,9 +57,16 @@ impl App {
     /// # Errors
     /// Nothing is lost: the files are whole and every mark is set that was not served.
     pub fn export_marked(&self, at_least: Urgency, except: &BTreeSet<RefKey>) -> Result<ExportRun, PortableError> {
-        let marks = self.parts.store.read(|tx| tx.marks())?;
-        let wanted = marks.into_iter().filter(|(key, mark)| mark.urgency >= at_least && !except.contains(key));
-        let mut items: Vec<WorkItemRef> = wanted.filter_map(|(key, _)| WorkItemRef::parse(key.as_str()).ok()).collect();
+        let mut items = Vec::new();
+        // No further than the next batch: with all marks read for each, many of them would take for ever.
+        self.parts.store.read(|tx| {
+            tx.for_each_mark(&mut |key, mark| {
+                if mark.urgency >= at_least && !except.contains(&key) {
+                    items.extend(WorkItemRef::parse(key.as_str()).ok());
+                }
+                if items.len() > BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+        })?;
         let more = items.len() > BATCH;
         items.truncate(BATCH);
         Ok(ExportRun { more, ..self.export(&items)? })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{App, Settings, view};
+use super::{App, Settings, lanes, view};
 use crate::domain::decide::{self, Decision, DeliveryState, Outcome, Verdict};
 use crate::domain::event::Event;
 use crate::domain::ids::StoreId;
@@ -34,7 +34,7 @@ pub struct Taken {
 impl App {
     /// Decides `arrival` durably and waits for the commit.
     pub fn ingest(&self, arrival: &Arrival) -> Result<Taken, StoreError> {
-        let deciding = self.deciding(arrival);
+        let deciding = self.deciding(Arc::new(arrival.event.clone()));
         let taken = self.parts.store.write(move |tx| deciding.run(tx));
         match taken {
             Err(StoreError::Bug(text)) => self.keep_undecided(arrival, &text),
@@ -44,7 +44,9 @@ impl App {
 
     /// Decides `arrival` with the next group of writes; `done` is called after their commit.
     pub fn submit(&self, arrival: Arrival, done: impl FnOnce(Result<Taken, StoreError>) + Send + 'static) {
-        let deciding = self.deciding(&arrival);
+        let Arrival { event, body } = arrival;
+        let event = Arc::new(event);
+        let deciding = self.deciding(Arc::clone(&event));
         let result = Arc::new(std::sync::Mutex::new(None));
         let slot = Arc::clone(&result);
         let app = self.clone();
@@ -61,6 +63,7 @@ impl App {
                     (Ok(()), None) => done(Err(StoreError::Bug("a decision left no answer".into()))),
                     // The thread that commits cannot wait for a commit of its own.
                     (Err(StoreError::Bug(text)), _) => {
+                        let arrival = Arrival { event: Arc::unwrap_or_clone(event), body };
                         std::thread::spawn(move || done(app.keep_undecided(&arrival, &text)));
                     }
                     (Err(error), _) => done(Err(error)),
@@ -69,13 +72,8 @@ impl App {
         });
     }
 
-    fn deciding(&self, arrival: &Arrival) -> Deciding {
-        Deciding {
-            event: Arc::new(arrival.event.clone()),
-            settings: self.settings(),
-            store: self.parts.store.id(),
-            now: self.now(),
-        }
+    fn deciding(&self, event: Arc<Event>) -> Deciding {
+        Deciding { event, settings: self.settings(), store: self.parts.store.id(), now: self.now() }
     }
 
     /// What cannot be decided because of a bug is kept whole, for `dispatch retry`.
@@ -109,8 +107,9 @@ impl Deciding {
         tx.append_journal(&received(&self.event, arrived_before), self.now)?;
         self.remember_delivery(tx, &outcome)?;
         let verdict = outcome.verdict;
-        let marked = marks(&outcome);
+        let (marked, held) = (marks(&outcome), lanes::still_held(&view, &outcome));
         let mut taken = Taken { verdict, lanes: tx.apply_outcome(outcome, self.now)?, marked };
+        taken.lanes.retain(|lane| !held.contains(lane));
         if let Some(renamed) = renamed {
             taken.lanes.extend(renamed.lanes);
             taken.marked |= renamed.marked;

@@ -14,6 +14,7 @@ pub mod export;
 mod in_flight;
 pub mod ingest;
 pub mod journal;
+mod lanes;
 pub mod look;
 #[cfg(test)]
 mod moving;

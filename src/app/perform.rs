@@ -75,7 +75,7 @@ impl App {
             let Some(view) = view else { return Ok(Look::Progress(Progress::Idle)) };
             let work = claimed.work.clone().at(claim.endpoint.clone());
             let settlement = lane::settle(&view, &work, &done, &looking.settings.policy, now, jitter);
-            apply(tx, &claim.lane, &settlement, now)?;
+            apply(tx, &claim.lane, &view, &settlement, now)?;
             if settlement.keep_claim {
                 return Ok(Look::Progress(Progress::Waiting(settlement.until)));
             }
@@ -127,9 +127,10 @@ impl Looking {
         }
         let mut limit = MAX_BATCH + 1;
         loop {
-            let effects = tx.lane(&self.lane, limit)?;
+            let Some(item) = tx.item(&self.lane)? else { return Ok(Look::Progress(Progress::Idle)) };
+            let effects = first_effects(tx, &item, &self.lane, limit, self.now)?;
             let is_part = effects.len() == limit;
-            let Some(view) = view_with(tx, &self.lane, effects)? else { return Ok(Look::Progress(Progress::Idle)) };
+            let view = LaneView { item, endpoints: tx.endpoints(&self.lane)?, effects };
             match lane::next(&view, self.now) {
                 Next::Idle => return Ok(Look::Progress(Progress::Idle)),
                 // What waits behind a held conversation may be for another one.
@@ -138,7 +139,7 @@ impl Looking {
                 Next::Drop { places, reason } => self.drop(tx, &view, &places, reason)?,
                 Next::Bury { place, detail } => {
                     if let Some(effect) = view.effects.iter().find(|effect| effect.place == place) {
-                        apply(tx, &self.lane, &lane::give_up(effect, &detail), self.now)?;
+                        apply(tx, &self.lane, &view, &lane::give_up(effect, &detail), self.now)?;
                     }
                 }
                 Next::Prepare { endpoint } => self.prepare(tx, &view, &endpoint)?,
@@ -265,16 +266,34 @@ fn view_of(tx: &WriteTx<'_>, claim: &Claim) -> Result<Option<LaneView>, StoreErr
     for place in &claim.members {
         effects.extend(tx.effect(&claim.lane, *place)?);
     }
-    view_with(tx, &claim.lane, effects)
+    let Some(item) = tx.item(&claim.lane)? else { return Ok(None) };
+    Ok(Some(LaneView { item, endpoints: tx.endpoints(&claim.lane)?, effects }))
 }
 
-fn view_with(tx: &WriteTx<'_>, lane: &RefKey, effects: Vec<Effect>) -> Result<Option<LaneView>, StoreError> {
-    let Some(item) = tx.item(lane)? else { return Ok(None) };
-    Ok(Some(LaneView { item, endpoints: tx.endpoints(lane)?, effects }))
+/// The first `limit` effects of a lane; its first alone where that decides. Messages can be large, and this is read on
+/// the thread that everything waits for.
+fn first_effects(
+    tx: &WriteTx<'_>,
+    item: &Item,
+    lane: &RefKey,
+    limit: usize,
+    now: Time,
+) -> Result<Vec<Effect>, StoreError> {
+    let first = tx.lane(lane, 1)?;
+    match first.first() {
+        Some(effect) if !lane::is_decided_by(item, effect, now) => tx.lane(lane, limit),
+        _ => Ok(first),
+    }
 }
 
-/// Writes a settlement.
-fn apply(tx: &mut WriteTx<'_>, lane: &RefKey, settlement: &Settlement, now: Time) -> Result<(), StoreError> {
+/// Writes a settlement of effects that stand in `view`.
+fn apply(
+    tx: &mut WriteTx<'_>,
+    lane: &RefKey,
+    view: &LaneView,
+    settlement: &Settlement,
+    now: Time,
+) -> Result<(), StoreError> {
     if let Some(item) = &settlement.item {
         tx.put_item(item)?;
     }
@@ -282,8 +301,8 @@ fn apply(tx: &mut WriteTx<'_>, lane: &RefKey, settlement: &Settlement, now: Time
         tx.put_endpoint(lane, endpoint)?;
     }
     for (place, how) in &settlement.over {
-        if let Some(effect) = tx.effect(lane, *place)? {
-            over(tx, lane, &effect, how, now)?;
+        if let Some(effect) = view.effects.iter().find(|effect| effect.place == *place) {
+            over(tx, lane, effect, how, now)?;
         }
     }
     for effect in &settlement.again {

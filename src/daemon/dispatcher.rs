@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use crate::app::App;
 use crate::app::perform::Progress;
 use crate::domain::reference::RefKey;
+use crate::domain::time::Time;
+use crate::store::StoreError;
 
 /// Pieces of work a lane may do before others get a turn.
 const ROUNDS: usize = 16;
@@ -44,7 +46,10 @@ struct Lanes {
 
 struct Shared {
     lanes: Mutex<Lanes>,
-    changed: Condvar,
+    /// Idle workers of the quick pool wait here; one of them keeps an eye on what is due.
+    quick: Condvar,
+    /// Idle workers of the slow pool wait here.
+    slow: Condvar,
     app: App,
 }
 
@@ -61,7 +66,7 @@ pub struct Notifier(Arc<Shared>);
 impl Dispatcher {
     /// Starts `quick` and `slow` workers.
     pub fn start(app: App, quick: usize, slow: usize) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared { lanes: Mutex::default(), changed: Condvar::new(), app });
+        let shared = Arc::new(Shared { lanes: Mutex::default(), quick: Condvar::new(), slow: Condvar::new(), app });
         let pools = std::iter::repeat_n(Pool::Quick, quick).chain(std::iter::repeat_n(Pool::Slow, slow));
         let workers = pools
             .map(|pool| {
@@ -82,7 +87,8 @@ impl Dispatcher {
     /// not end stays claimed and is recovered at the next start.
     pub fn stop(self, limit: Duration) -> bool {
         self.shared.lock().stopping = true;
-        self.shared.changed.notify_all();
+        self.shared.quick.notify_all();
+        self.shared.slow.notify_all();
         let deadline = Instant::now() + limit;
         while Instant::now() < deadline && self.workers.iter().any(|worker| !worker.is_finished()) {
             std::thread::sleep(Duration::from_millis(5));
@@ -99,19 +105,21 @@ impl Notifier {
     /// These lanes have something to look at.
     pub fn notify(&self, lanes: impl IntoIterator<Item = RefKey>) {
         let mut state = self.0.lock();
-        for lane in lanes {
-            state.enqueue(lane, Pool::Quick);
-        }
+        let queued = lanes.into_iter().filter_map(|lane| state.enqueue(lane, Pool::Quick)).count();
         drop(state);
-        self.0.changed.notify_all();
+        // A worker per lane, and none for what is being looked at anyway: waking all of them costs more than the look.
+        (0..queued).for_each(|_| self.0.quick.notify_one());
     }
 }
 
 impl Queue {
-    fn push(&mut self, lane: RefKey) {
-        if self.members.insert(lane.clone()) {
+    /// Adds a lane; false when it waits already.
+    fn push(&mut self, lane: RefKey) -> bool {
+        let is_new = self.members.insert(lane.clone());
+        if is_new {
             self.order.push_back(lane);
         }
+        is_new
     }
 
     fn pop(&mut self) -> Option<RefKey> {
@@ -122,13 +130,37 @@ impl Queue {
 }
 
 impl Lanes {
-    /// News always goes to the quick pool first: an end must not wait behind the clones of others.
-    fn enqueue(&mut self, lane: RefKey, pool: Pool) {
-        match pool {
-            _ if self.running.contains(&lane) => drop(self.news.insert(lane)),
+    /// Adds a lane to a pool's queue, and says which pool has something new. News always goes to the quick pool first:
+    /// an end must not wait behind the clones of others.
+    fn enqueue(&mut self, lane: RefKey, pool: Pool) -> Option<Pool> {
+        let is_new = match pool {
+            _ if self.running.contains(&lane) => {
+                self.news.insert(lane);
+                false
+            }
             Pool::Quick => self.quick.push(lane),
             Pool::Slow => self.slow.push(lane),
-        }
+        };
+        is_new.then_some(pool)
+    }
+
+    /// What follows from a look at a lane; the pool that has something new by it.
+    fn put_back(&mut self, lane: RefKey, progress: Result<Progress, StoreError>, now: Time) -> Option<Pool> {
+        self.running.remove(&lane);
+        let news = self.news.remove(&lane);
+        let wait = match progress {
+            Ok(Progress::NeedsSlow) => return self.enqueue(lane, Pool::Slow),
+            Ok(Progress::More) => return self.enqueue(lane, Pool::Quick),
+            Ok(Progress::Idle | Progress::Waiting(_)) if news => return self.enqueue(lane, Pool::Quick),
+            Ok(Progress::Idle | Progress::Waiting(None)) => return None,
+            Ok(Progress::Waiting(Some(until))) => {
+                let millis = (until.as_millis() - now.as_millis()).clamp(1, 3_600_000);
+                Duration::from_millis(millis.unsigned_abs())
+            }
+            Err(_) => STORE_PAUSE,
+        };
+        self.due.insert((Instant::now() + wait, lane));
+        Some(Pool::Quick)
     }
 
     /// Moves what is due into the queue; the time of the next one.
@@ -164,27 +196,23 @@ impl Shared {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Where the idle workers of a pool wait.
+    const fn waiting(&self, pool: Pool) -> &Condvar {
+        match pool {
+            Pool::Quick => &self.quick,
+            Pool::Slow => &self.slow,
+        }
+    }
+
     fn work(&self, pool: Pool) {
         while let Some(lane) = self.next(pool) {
             let progress = self.app.advance(&lane, pool == Pool::Slow, ROUNDS);
-            let mut lanes = self.lock();
-            lanes.running.remove(&lane);
-            let news = lanes.news.remove(&lane);
-            match progress {
-                Ok(Progress::NeedsSlow) => lanes.enqueue(lane, Pool::Slow),
-                Ok(Progress::More) => lanes.enqueue(lane, Pool::Quick),
-                Ok(Progress::Idle | Progress::Waiting(_)) if news => lanes.enqueue(lane, Pool::Quick),
-                Ok(Progress::Waiting(Some(until))) => {
-                    let millis = (until.as_millis() - self.app.now().as_millis()).clamp(1, 3_600_000);
-                    lanes.due.insert((Instant::now() + Duration::from_millis(millis.unsigned_abs()), lane));
-                }
-                Ok(Progress::Idle | Progress::Waiting(None)) => {}
-                Err(_) => {
-                    lanes.due.insert((Instant::now() + STORE_PAUSE, lane));
-                }
+            let now = self.app.now();
+            match self.lock().put_back(lane, progress, now) {
+                // This worker looks next, and wakes another when it goes away with more waiting.
+                Some(other) if other != pool => self.waiting(other).notify_one(),
+                _ => {}
             }
-            drop(lanes);
-            self.changed.notify_all();
         }
     }
 
@@ -195,13 +223,19 @@ impl Shared {
             if lanes.stopping {
                 return None;
             }
-            let wait = lanes.wake_due(Instant::now());
-            if let Some(lane) = lanes.take(pool) {
-                return Some(lane);
+            // What is due is the quick pool's to watch.
+            let wait = if pool == Pool::Quick { lanes.wake_due(Instant::now()) } else { None };
+            let lane = lanes.take(pool);
+            if pool == Pool::Quick && lane.is_some() && (wait.is_some() || !lanes.quick.order.is_empty()) {
+                self.quick.notify_one();
             }
+            if lane.is_some() {
+                return lane;
+            }
+            let idle = self.waiting(pool);
             lanes = match wait {
-                Some(wait) => self.changed.wait_timeout(lanes, wait).unwrap_or_else(PoisonError::into_inner).0,
-                None => self.changed.wait(lanes).unwrap_or_else(PoisonError::into_inner),
+                Some(wait) => idle.wait_timeout(lanes, wait).unwrap_or_else(PoisonError::into_inner).0,
+                None => idle.wait(lanes).unwrap_or_else(PoisonError::into_inner),
             };
         }
     }

@@ -73,11 +73,11 @@ impl Exporter {
             let now = Instant::now();
             if now - slept < wait {
                 news = Some((news.map_or(now, |(first, _)| first), now));
-                self.serve(Urgency::Now);
+                self.serve(Urgency::Now, bell);
             }
             let due = news.is_some_and(|news| self.cycle_at(news) <= now);
             if due || self.retry_at().is_some_and(|at| at <= now) {
-                self.serve(Urgency::Cycle);
+                self.serve(Urgency::Cycle, bell);
                 news = None;
             }
             if now - looked >= self.pace.look {
@@ -111,8 +111,9 @@ impl Exporter {
         while Instant::now() < deadline && self.serve_batch(Urgency::Cycle) {}
     }
 
-    fn serve(&mut self, at_least: Urgency) {
-        while self.serve_batch(at_least) {}
+    /// Serves what is marked, unless everything ends: then [`Self::finish`] has a limit, and marks outlive it.
+    fn serve(&mut self, at_least: Urgency, bell: &Bell) {
+        while !bell.is_closed() && self.serve_batch(at_least) {}
     }
 
     /// Serves one batch; whether more waits.

@@ -12,8 +12,9 @@ use crate::domain::time::Time;
 
 /// Entries of this process that wait at most; refused requests are anybody's to make, so the rest is dropped.
 const WAITING: usize = 4096;
-/// Time between two writes, so that a burst is one write and not thousands.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Time between two writes, so that a burst is a few synced writes and not thousands: each of them makes the store's
+/// own commits wait for the disk.
+const PAUSE: Duration = Duration::from_millis(200);
 /// How long nothing is written when nothing rings.
 const IDLE: Duration = Duration::from_secs(30);
 

@@ -43,10 +43,13 @@ struct Rung {
 }
 
 impl Bell {
-    /// Wakes the sleeper.
+    /// Wakes the sleeper. One that was rung for and has not looked yet is not woken again: in a burst that would be a
+    /// system call per delivery.
     pub fn ring(&self) {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).rung = true;
-        self.0.1.notify_all();
+        let rung = std::mem::replace(&mut self.0.0.lock().unwrap_or_else(PoisonError::into_inner).rung, true);
+        if !rung {
+            self.0.1.notify_all();
+        }
     }
 
     /// Wakes the sleeper for the last time.

@@ -63,10 +63,14 @@ impl Queue {
         } else if state.jobs.len() >= MAX_WAITING {
             StoreError::Overloaded
         } else {
+            let was_empty = state.jobs.is_empty();
             state.jobs.push_back(job);
             state.peak = state.peak.max(state.jobs.len() + self.unanswered.load(Ordering::Relaxed));
             drop(state);
-            self.came.notify_one();
+            // The thread sleeps only beside an empty queue.
+            if was_empty {
+                self.came.notify_one();
+            }
             return;
         };
         drop(state);

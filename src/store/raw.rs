@@ -164,6 +164,17 @@ impl<'t> WriteTx<'t> {
         self.watch(deleted)
     }
 
+    /// Removes every row of a span.
+    pub(super) fn delete_span(&mut self, table: TableId, span: &Span) -> Result<(), StoreError> {
+        self.open(table)?;
+        self.writes += 1;
+        let path = self.path;
+        let Some(opened) = self.tables[table as usize].get_mut() else { return Ok(()) };
+        let deleted = guarded(path, || opened.retain_in::<&[u8], _>(bounds(span), |_, _| false))
+            .and_then(|deleted| deleted.map_err(|error| StoreError::storage(path, error)));
+        self.watch(deleted)
+    }
+
     fn open(&self, id: TableId) -> Result<&Table<'t, Bytes, Bytes>, StoreError> {
         let cell = &self.tables[id as usize];
         if cell.get().is_none() {
@@ -235,9 +246,7 @@ fn scan_in(
     span: &Span,
     visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow,
 ) -> Result<(), StoreError> {
-    let to = span.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    let bounds = (Bound::Included(span.from.as_slice()), to);
-    let rows = guarded(path, || table.range::<&[u8]>(bounds))?;
+    let rows = guarded(path, || table.range::<&[u8]>(bounds(span)))?;
     let mut rows = rows.map_err(|error| StoreError::storage(path, error))?;
     while let Some(row) = guarded(path, || rows.next())? {
         let (key, value) = row.map_err(|error| StoreError::storage(path, error))?;
@@ -247,6 +256,10 @@ fn scan_in(
         }
     }
     Ok(())
+}
+
+fn bounds(span: &Span) -> (Bound<&[u8]>, Bound<&[u8]>) {
+    (Bound::Included(span.from.as_slice()), span.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded))
 }
 
 fn last_in(path: &Path, table: &impl ReadableTable<Bytes, Bytes>) -> Result<Option<Vec<u8>>, StoreError> {

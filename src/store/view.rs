@@ -262,6 +262,20 @@ pub trait View: Raw {
         })
     }
 
+    /// Export marks in the order of keys until `visit` breaks; malformed rows are left out and noted.
+    fn for_each_mark(&self, visit: &mut dyn FnMut(RefKey, Mark) -> Flow) -> Result<(), StoreError> {
+        self.scan(TableId::Marks, &Span::all(), &mut |key, value| {
+            let row = rows::decode::<MarkRow>(TableId::Marks, key, value);
+            match row.and_then(|row| Ok((whole(TableId::Marks, key)?, row))) {
+                Ok((item, row)) => visit(item, row.into()),
+                Err(error) => {
+                    self.note_skipped(error);
+                    ControlFlow::Continue(())
+                }
+            }
+        })
+    }
+
     /// What an item's portable file in directory `dir` looked like when it was last read or written.
     fn stamp(&self, dir: &str, item: &RefKey) -> Result<Option<Stamp>, StoreError> {
         let found = row::<_, StampRow>(self, TableId::Stamps, &keys::pair(dir, item.as_str()))?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::error::StoreError;
-use super::keys;
+use super::keys::{self, Span};
 use super::raw::{Raw, WriteTx};
 use super::rows::{
     self, AtRow, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRowRef, MarkRow, MarkedRow,
@@ -206,11 +206,8 @@ impl WriteTx<'_> {
 
     /// Removes the journal up to and with number `to`.
     pub fn trim_journal(&mut self, to: u64) -> Result<(), StoreError> {
-        let Some((first, last)) = self.journal_bounds()? else { return Ok(()) };
-        for number in first..=last.min(to) {
-            self.delete(TableId::Journal, &keys::number(number))?;
-        }
-        Ok(())
+        let end = keys::number(to.saturating_add(1)).to_vec();
+        self.delete_span(TableId::Journal, &Span { from: Vec::new(), to: Some(end) })
     }
 
     /// Keeps a text under a name of the application's.

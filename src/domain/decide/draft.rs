@@ -174,18 +174,19 @@ impl<'a> Draft<'a> {
         self.log.push(trail(self.event, verdict));
         self.note_repository();
         let mut changes = std::mem::take(&mut self.first);
-        for key in &self.items {
-            if let Some(known) = self.touched.get(key) {
-                changes.push(Change::Item(Box::new(known.item.clone())));
+        let mut endpoints = Vec::new();
+        for (owner, known) in self.touched {
+            for session in known.endpoints {
+                let key = (owner.clone(), session.reference.key());
+                if self.endpoints.contains(&key) {
+                    endpoints.push(Change::Endpoint { owner: key.0, session: Box::new(session) });
+                }
+            }
+            if self.items.contains(&owner) {
+                changes.push(Change::Item(Box::new(known.item)));
             }
         }
-        for (owner, key) in &self.endpoints {
-            let known = self.touched.get(owner).into_iter().flat_map(|known| &known.endpoints);
-            let endpoint = known.filter(|endpoint| endpoint.reference.key() == *key);
-            changes.extend(
-                endpoint.map(|session| Change::Endpoint { owner: owner.clone(), session: Box::new(session.clone()) }),
-            );
-        }
+        changes.append(&mut endpoints);
         changes.append(&mut self.extra);
         changes.extend(self.marks.into_iter().map(|(item, urgency)| Change::Mark { item, urgency }));
         Outcome { verdict, changes, effects: self.effects, log: self.log }

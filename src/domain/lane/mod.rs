@@ -17,7 +17,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
-pub use next::next;
+pub use next::{is_decided_by, is_held, next};
 pub use settle::{give_up, settle};
 
 /// Most deliveries handed over as one message.

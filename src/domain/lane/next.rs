@@ -2,6 +2,7 @@
 
 use super::{ENDPOINT_SPAWN_TRIES, HELD_BY_BREAKER, LaneView, MAX_BATCH, MAX_BATCH_BYTES, Next, Work};
 use crate::domain::effect::{Class, Effect, EffectBody, EndpointRef, Place};
+use crate::domain::item::Item;
 use crate::domain::message::Message;
 use crate::domain::session::{EndReason, Life, Session, SessionState};
 use crate::domain::time::Time;
@@ -22,7 +23,7 @@ enum Target<'v> {
 pub fn next(view: &LaneView, now: Time) -> Next {
     let Some(first) = view.effects.first() else { return Next::Idle };
     if first.place.class != Class::Overtaking
-        && let Some(why) = held(view)
+        && let Some(why) = held(&view.item)
     {
         return Next::Wait { until: None, why };
     }
@@ -47,12 +48,23 @@ pub fn next(view: &LaneView, now: Time) -> Next {
     Next::Wait { until: None, why: HELD_BY_BREAKER }
 }
 
+/// Whether the next step of a lane follows from its item and its first effect alone, whatever stands behind it.
+pub fn is_decided_by(item: &Item, first: &Effect, now: Time) -> bool {
+    let waits = first.not_before.is_some_and(|until| until > now);
+    waits || is_held(item) || !matches!(first.body, EffectBody::Deliver { .. })
+}
+
+/// Whether everything but ends waits in the lane of `item`.
+pub fn is_held(item: &Item) -> bool {
+    held(item).is_some()
+}
+
 /// Why the whole lane is held, if it is.
-fn held(view: &LaneView) -> Option<&'static str> {
-    if view.item.session.as_ref().is_some_and(Session::is_paused) {
+fn held(item: &Item) -> Option<&'static str> {
+    if item.session.as_ref().is_some_and(Session::is_paused) {
         return Some("paused");
     }
-    view.item.held_by_adoption.then_some("disarmed-elsewhere")
+    item.held_by_adoption.then_some("disarmed-elsewhere")
 }
 
 fn end(view: &LaneView, effect: &Effect, endpoint: &EndpointRef, life: Option<&Life>, reason: EndReason) -> Next {

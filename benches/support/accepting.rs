@@ -1,0 +1,124 @@
+//! Durable accepted deliveries: signed, decided and stored by the real daemon before the answer.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::ensure;
+use the_loop::domain::decide::{DeliveryState, IdentityState};
+use the_loop::domain::effect::{Class, Place};
+use the_loop::domain::event::Identity;
+use the_loop::domain::ids::DeliveryId;
+
+use crate::home::{Home, comments, reference, time};
+use crate::load::{Batch, Report, run};
+use crate::report::{Row, figure};
+
+/// Connections of the client.
+const CONNECTIONS: usize = 64;
+/// Deliveries of a run.
+const DELIVERIES: u64 = 100_000;
+/// Deliveries before the clock starts.
+const WARM_UP: u64 = 2_000;
+/// Records of the small and of the large store.
+const RECORDS: [u64; 2] = [10, 100_000];
+const PER_SECOND: f64 = 12_000.0;
+const P99: Duration = Duration::from_millis(15);
+const RESIDENT_MIB: f64 = 64.0;
+
+/// What one run came to.
+struct Outcome {
+    report: Report,
+    resident: (f64, f64),
+    /// Processor time of daemon and client, microseconds per delivery.
+    processor: (f64, f64),
+}
+
+/// All rows about accepting.
+pub fn rows() -> anyhow::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let fresh = measure(&filled(RECORDS[0])?, RECORDS[0], DELIVERIES)?;
+    rows.extend(accepted(RECORDS[0], &fresh));
+    let many = measure(&filled(RECORDS[1])?, RECORDS[1], DELIVERIES)?;
+    rows.extend(accepted(RECORDS[1], &many));
+    for (records, outcome) in RECORDS.iter().zip([&fresh, &many]) {
+        let (now, most) = outcome.resident;
+        rows.push(Row::new(
+            format!("resident memory after {DELIVERIES} deliveries, {records} records"),
+            "under 64 MiB",
+            format!("{now:.0} MiB (at most {most:.0} MiB)"),
+            now < RESIDENT_MIB,
+        ));
+    }
+    let finished = filled(RECORDS[0])?;
+    finish(&finished, DELIVERIES)?;
+    let after = measure(&finished, RECORDS[0], DELIVERIES / 2)?.report;
+    let ratio = after.per_second() / fresh.report.per_second();
+    rows.push(Row::new(
+        format!("the same behind {DELIVERIES} settled effects, as a share of a fresh store"),
+        "no slower",
+        format!("{ratio:.2} ({})", figure(&after)),
+        ratio > 0.9,
+    ));
+    Ok(rows)
+}
+
+fn accepted(records: u64, outcome: &Outcome) -> [Row; 2] {
+    let (report, (daemon, client)) = (&outcome.report, outcome.processor);
+    let row = Row::new(
+        format!("accepted deliveries, {CONNECTIONS} connections, 14 KB, {records} records"),
+        "12,000/s, p99 15 ms",
+        figure(report),
+        report.per_second() >= PER_SECOND && report.p99 < P99,
+    );
+    let processor = format!("{daemon:.0} µs in the daemon, {client:.0} µs in the client");
+    [row, Row::note(format!("processor time per delivery of these, {records} records"), processor)]
+}
+
+fn filled(records: u64) -> anyhow::Result<Home> {
+    let home = Home::new("")?;
+    home.fill(records)?;
+    Ok(home)
+}
+
+/// Posts `count` deliveries over `records` records and checks that every one waits for its paused session.
+fn measure(home: &Home, records: u64, count: u64) -> anyhow::Result<Outcome> {
+    let series = comments(records);
+    let warm_up = comments(records);
+    let warm_up = crate::load::Series { first_comment: warm_up.first_comment + count, ..warm_up };
+    let (first, batch) = (Rc::new(Batch::new(&warm_up, WARM_UP)), Rc::new(Batch::new(&series, count)));
+    let daemon = home.start()?;
+    run(daemon.address, CONNECTIONS, &first)?;
+    let before = daemon.processor()?;
+    let report = run(daemon.address, CONNECTIONS, &batch)?;
+    let (after, resident) = (daemon.processor()?, daemon.resident()?);
+    let micros = |after: Duration, before: Duration| (after - before).as_secs_f64() * 1e6 / count as f64;
+    let processor = (micros(after.0, before.0), micros(after.1, before.1));
+    daemon.stop()?;
+    ensure!(report.refused == 0, "{} of {count} deliveries were refused", report.refused);
+    let waiting = home.waiting()?;
+    ensure!(waiting as u64 == count + WARM_UP, "{waiting} effects wait after {count} + {WARM_UP} deliveries");
+    Ok(Outcome { report, resident, processor })
+}
+
+/// Writes what `count` deliveries leave behind once they are done.
+fn finish(home: &Home, count: u64) -> anyhow::Result<()> {
+    let (store, lane, at) = (home.store()?, reference(0)?.key(), time());
+    let numbers: Vec<u64> = (0..count).collect();
+    for chunk in numbers.chunks(5_000) {
+        let (chunk, lane) = (chunk.to_vec(), lane.clone());
+        store.write(move |tx| {
+            for number in &chunk {
+                let place = Place { class: Class::Ordinary, seq: u64::MAX / 2 + number };
+                tx.put_settled(place, &lane, "deliver", "delivered", at)?;
+                let id = DeliveryId::parse(&format!("{number:08x}-1111-4000-8000-{number:012x}"));
+                if let Ok(id) = id {
+                    tx.put_delivery(&id, DeliveryState::Decided, at)?;
+                }
+                let identity = Identity::new("github.com", 186_853_002, "issue-comment", &number.to_string());
+                tx.put_identity(&identity, IdentityState::Spoken, at)?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(store.close()?)
+}
