@@ -242,7 +242,7 @@ fn paused(store: &StoreId, reference: WorkItemRef) -> Item {
     let mut session = Session::recorded(reference.clone(), key, "claude".into(), time());
     session.state = SessionState::Paused(Some(life));
     session.generation = 1;
-    session.cwd = Some("/home/mona/hello".into());
+    session.cwd = Some("/srv/mona/hello".into());
     let facts = Facts { kind: Some(SubjectKind::Issue), open: Some(true), ..Facts::default() };
     Item { session: Some(session), facts, ..Item::new(reference) }
 }
