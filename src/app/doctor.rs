@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use crate::domain::findings::Finding;
+use crate::domain::item::Item;
 use crate::domain::ports::{Pane, RunnerError};
 use crate::domain::reference::RefKey;
 use crate::domain::session::{Session, SessionState};
@@ -45,7 +46,31 @@ pub fn store(tx: &impl View, now: Time) -> Result<Vec<Finding>, StoreError> {
             findings.push(long_wait(tx, &lane, count, age)?);
         }
     }
+    findings.extend(sessions(tx)?.values().filter_map(tripped));
+    tx.for_each_item(&mut |item| {
+        findings.extend(item.ok().as_ref().and_then(disarmed_elsewhere));
+        ControlFlow::Continue(())
+    })?;
     Ok(findings)
+}
+
+/// A conversation that the breaker holds: nothing more arrives, and only a person releases it.
+fn tripped(session: &Session) -> Option<Finding> {
+    let reference = &session.reference;
+    (session.breaker.tripped && session.is_live()).then(|| {
+        let login = session.breaker.login.as_deref().unwrap_or("one login");
+        Finding::warning("store", format!("{reference} is held: {login} alone spoke into it too often"))
+            .because("an agent that answers itself without the marker looks like this")
+            .todo("`resume` on its ticket releases it; `routing.breaker` sets the limit")
+    })
+}
+
+/// A live session whose item a portable change of another machine disarmed: its agent waits for a person's word.
+fn disarmed_elsewhere(item: &Item) -> Option<Finding> {
+    (item.held_by_adoption && item.live_session().is_some()).then(|| {
+        let what = format!("{} is held: its portable file says that another machine disarmed it", item.reference);
+        Finding::note("store", what).todo("`stop` on its ticket ends the session, `start` or `resume` goes on")
+    })
 }
 
 fn long_wait(tx: &impl View, lane: &RefKey, count: usize, age: i64) -> Result<Finding, StoreError> {

@@ -1,5 +1,6 @@
 //! `the-loop doctor`: what is wrong, why it matters, what to do. It reads and repairs nothing.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -18,6 +19,7 @@ use crate::daemon::compose::Setting;
 use crate::domain::findings::{Finding, Severity};
 use crate::domain::portable::files::Look;
 use crate::domain::ports::{Clock as _, PortableFiles as _, Runner as _};
+use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::store::Reader;
 
 /// Arguments of `doctor`.
@@ -188,15 +190,16 @@ fn tmux(setting: &Setting, reader: &Reader) -> Result<Vec<Finding>, Failure> {
     Ok(findings)
 }
 
-/// Every portable file: whether it can be read, and what a crash left.
+/// Every portable file: whether it can be read, whose it is, and what a crash left.
 fn portable(setting: &Setting) -> Vec<Finding> {
     let files = PortableDir::new(setting.layout.portable_dir());
-    let names = match files.names() {
-        Ok(names) => names,
+    let now = SystemClock.now();
+    let (names, leftovers) = match files.names().and_then(|names| Ok((names, files.leftovers(now)?))) {
+        Ok(found) => found,
         Err(error) => return vec![Finding::error("portable", error.to_string())],
     };
-    let now = SystemClock.now();
     let mut findings = Vec::new();
+    let mut owners: BTreeMap<RefKey, String> = BTreeMap::new();
     for name in &names {
         match files.look(name, None, now) {
             Ok(Look::Refused(refusal)) => findings.push(
@@ -204,14 +207,38 @@ fn portable(setting: &Setting) -> Vec<Finding> {
                     .because("it changes nothing here and is not written until it can be read")
                     .todo("correct the file, or take it out of the folder"),
             ),
+            Ok(Look::News(news)) => findings.extend(place_of(name, &news.record.reference, &mut owners)),
             Err(error) => findings.push(Finding::error("portable", error.to_string())),
             Ok(_) => {}
         }
     }
-    if findings.is_empty() {
+    findings.extend(leftovers.iter().map(|item| {
+        Finding::note("portable", format!("a temporary file of {item} is there"))
+            .todo("its next export joins and removes what a crash left")
+    }));
+    if !findings.iter().any(Finding::is_bad) {
         findings.push(Finding::ok("portable", format!("files that can be read: {}", names.len())));
     }
     findings
+}
+
+/// Whether a record lies under a name of its item, and alone.
+fn place_of(name: &str, item: &WorkItemRef, owners: &mut BTreeMap<RefKey, String>) -> Option<Finding> {
+    let (key, slug) = (item.key(), item.slug());
+    let own = [slug.file_name(), slug.file_name_with(&key)];
+    if !own.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+        let what = format!("{name} is about {item}, whose file is named `{}`", own[0]);
+        return Some(
+            Finding::error("portable", what)
+                .because("under this name it is nobody's: it is neither read nor written")
+                .todo("rename it, or take it out of the folder"),
+        );
+    }
+    let other = owners.insert(key, name.to_owned())?;
+    Some(
+        Finding::warning("portable", format!("{other} and {name} are both about {item}"))
+            .todo("its next export joins them into one"),
+    )
 }
 
 fn text(findings: &[Finding]) -> String {

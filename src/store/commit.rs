@@ -256,8 +256,14 @@ fn run_group(tx: &mut WriteTx<'_>, jobs: &mut [Job]) -> Result<Vec<Result<(), St
 }
 
 fn commit(engine: &Engine, transaction: WriteTransaction, results: Vec<Result<(), StoreError>>) -> Attempt {
+    // Looked at before as well, so that what is refused is not found done when the file comes back.
+    if let Err(gone) = engine.in_place() {
+        let _ = guarded(&engine.path, || transaction.abort());
+        return Attempt::Failed(gone);
+    }
     match guarded(&engine.path, || transaction.commit()) {
-        Ok(Ok(())) => Attempt::Committed(results),
+        // Nothing is answered as durable that the next start would not find.
+        Ok(Ok(())) => engine.in_place().map_or_else(Attempt::Failed, |()| Attempt::Committed(results)),
         Ok(Err(CommitError::TransactionPoisoned)) => {
             Attempt::Poisoned(StoreError::Bug("an operation failed part way and the failure was passed over".into()))
         }

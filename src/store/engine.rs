@@ -1,6 +1,7 @@
 //! The open database of an owner, and getting it back after the disk failed.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,8 @@ pub(super) struct Engine {
 
 struct Slot {
     state: State,
+    /// The file that was opened: device and inode. `None` where there is no file.
+    file: Option<(u64, u64)>,
     /// Counts the databases, so that a late error of an old one does not close the new one.
     generation: u64,
 }
@@ -38,7 +41,19 @@ enum State {
 
 impl Engine {
     pub fn new(database: Database, id: StoreId, path: PathBuf, reopens: bool) -> Self {
-        Self { path, id, reopens, slot: Mutex::new(Slot { state: State::Open(database), generation: 0 }) }
+        let file = reopens.then(|| identity(&path)).flatten();
+        Self { path, id, reopens, slot: Mutex::new(Slot { state: State::Open(database), file, generation: 0 }) }
+    }
+
+    /// Whether what is written still lies at the store's path. `git clean -x` takes an ignored file away beneath its
+    /// writer, whose commits then succeed into a file that nobody finds again.
+    pub fn in_place(&self) -> Result<(), StoreError> {
+        let file = self.slot().file;
+        if file.is_none() || identity(&self.path) == file {
+            return Ok(());
+        }
+        let gone = std::io::Error::other("the store's file was removed or replaced while it was in use");
+        Err(StoreError::io(&self.path, gone))
     }
 
     /// Whether it can be written, as far as was last seen.
@@ -119,6 +134,7 @@ impl Engine {
         let State::Lost { error, retry_at, wait } = &mut slot.state else { return };
         match reopened {
             Ok(database) => {
+                slot.file = identity(&self.path);
                 slot.state = State::Open(database);
                 slot.generation += 1;
             }
@@ -147,4 +163,9 @@ impl Engine {
     fn slot(&self) -> MutexGuard<'_, Slot> {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Device and inode of the file at `path`.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }

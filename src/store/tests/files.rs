@@ -357,3 +357,37 @@ fn pages_are_checked_only_when_nobody_has_the_file() {
     store.close().unwrap();
     assert!(Store::check_pages(&path).unwrap());
 }
+
+#[test]
+fn what_is_written_into_a_file_that_was_taken_away_is_not_answered_as_durable() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, store) = on_disk(&dir);
+    store.write(|tx| accept(tx, 1, 1)).unwrap();
+    let aside = dir.path().join("aside");
+    fs::rename(&path, &aside).unwrap();
+    for number in 2..4 {
+        let refused = store.write(move |tx| accept(tx, 1, number)).unwrap_err();
+        assert!(matches!(refused, StoreError::Io { .. }), "{refused:?}");
+        assert!(!store.is_writable());
+    }
+    // Another store in its place is not taken for it.
+    let others = ids();
+    others.uuid();
+    let other = Store::open(&path, &others).unwrap();
+    assert_ne!(other.id(), store.id());
+    other.write(|tx| accept(tx, 9, 9)).unwrap();
+    other.close().unwrap();
+    let sound = fs::read(&path).unwrap();
+    assert!(store.write(|tx| accept(tx, 1, 4)).is_err());
+    assert!(fs::read(&path).unwrap() == sound, "the other store was changed");
+    // Put back, it goes on by itself.
+    fs::rename(&aside, &path).unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    while store.write(|tx| accept(tx, 1, 5)).is_err() {
+        assert!(Instant::now() < until, "the store came back and was not opened again");
+        std::thread::yield_now();
+    }
+    assert!(store.is_writable());
+    assert_eq!(store.read(|view| waiting(view)).unwrap(), [1, 5], "what was refused was not done");
+    assert_sound(&store);
+}

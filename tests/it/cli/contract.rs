@@ -162,3 +162,29 @@ fn a_store_that_cannot_be_read_is_exit_code_4_and_is_left_alone() {
     assert!(doctor.stdout.lines().any(|line| line.starts_with("error") && line.contains("store")), "{}", doctor.stdout);
     assert_eq!(fs::read(&store).expect("the store's file"), garbage);
 }
+
+#[test]
+fn doctor_names_portable_files_that_are_nobodys_and_two_of_one_item() {
+    let place = place();
+    for line in ["sessions stop 7", "sessions stop 8"] {
+        assert_eq!(place.run(line).code, 0);
+    }
+    let folder = place.path("repo/.the-loop/portable");
+    let portable = || {
+        let findings = place.run("doctor --json").json()["findings"].as_array().expect("findings").clone();
+        let of_files = findings.into_iter().filter(|finding| finding["area"] == "portable");
+        of_files.map(|finding| format!("{} {}", finding["severity"], finding["what"])).collect::<Vec<_>>()
+    };
+    assert_eq!(portable(), [r#""ok" "2 files, all of them readable""#]);
+    fs::copy(folder.join("github-octo-hello-7.json"), folder.join("copy.json")).expect("a copy");
+    fs::copy(folder.join("github-octo-hello-8.json"), folder.join("GitHub-octo-hello-8.json")).expect("a copy");
+    fs::copy(folder.join("github-octo-hello-8.json"), folder.join("github-octo-hello-8.json.1-2.tmp")).expect("a copy");
+    let found = portable();
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[0].contains("copy.json is about github:octo/hello#7"), "{found:?}");
+    assert!(
+        found[1].starts_with(r#""warning""#) && found[1].contains("are both about github:octo/hello#8"),
+        "{found:?}"
+    );
+    assert!(found[2].starts_with(r#""note" "a temporary file of github:octo/hello#8"#), "{found:?}");
+}

@@ -113,3 +113,23 @@ fn k70_commands_without_a_daemon_do_what_they_say_and_leave_spawns_to_it() {
     world.wait_heard(&reference(71), "held by the command line");
     assert_eq!(world.times(&reference(71), "held by the command line"), 1);
 }
+
+#[test]
+fn p16_doctor_names_a_conversation_that_the_breaker_holds_until_it_is_released() {
+    let world = World::new("  breaker: {deliveries: 2, minutes: 10}\n");
+    world.arm(&[16]);
+    let held = || {
+        let findings = world.run("doctor --json").json()["findings"].as_array().unwrap().clone();
+        let held = findings.iter().filter(|f| f["what"].as_str().unwrap().contains("16 is held: mona alone"));
+        held.filter(|finding| finding["severity"] == "warning").count()
+    };
+    assert_eq!(held(), 0);
+    for n in 0..3 {
+        world.say(16, &format!("me again {n}"));
+    }
+    world.wait_state(&reference(16), "held");
+    assert_eq!(held(), 1);
+    world.say(16, "the-loop resume");
+    world.wait_state(&reference(16), "live");
+    assert_eq!(held(), 0);
+}
