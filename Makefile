@@ -29,8 +29,8 @@ docs: ## write the generated pages
 demo: 
 	./demo/run
 
-bench: ## measure
-	$(CARGO) bench
+bench: ## measure, each figure beside its target; about three minutes
+	$(CARGO) bench --bench bench
 
 install: ## install the binary for this user
 	$(CARGO) install --path . --locked

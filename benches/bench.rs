@@ -30,8 +30,11 @@ mod report;
 
 use report::Row;
 
+/// Measures and reports.
+type Part = fn() -> anyhow::Result<Vec<Row>>;
+
 /// The parts by name, in the order of running: what is compared stands close together.
-const PARTS: [(&str, fn() -> anyhow::Result<Vec<Row>>); 7] = [
+const PARTS: [(&str, Part); 7] = [
     ("floor", floor::rows),
     ("null", || null_door::rows(50_000)),
     ("accepting", accepting::rows),

@@ -69,13 +69,18 @@ impl PortableFolder {
     /// # Errors
     /// The file is there and cannot be read.
     pub fn read(&self, name: &str, now: Time) -> Result<Read, FileError> {
+        Ok(self.read_raw(name)?.map_or_else(|read| read, |raw| raw.into_read(name, now)))
+    }
+
+    /// The bytes under `name`, or why there are none.
+    fn read_raw(&self, name: &str) -> Result<Result<Raw, Read>, FileError> {
         for _ in 1..TRIES {
-            let (read, settled) = self.read_once(name, now)?;
+            let (read, settled) = self.read_once(name)?;
             if settled {
                 return Ok(read);
             }
         }
-        self.read_once(name, now).map(|(read, _)| read)
+        self.read_once(name).map(|(read, _)| read)
     }
 
     /// Compares the file under `name` with the stamp the store keeps; reads it only when that cannot tell.
@@ -91,43 +96,53 @@ impl PortableFolder {
         if known.is_some_and(|known| known.hash.is_none() && known.looks_like(&seen)) {
             return Ok(Look::Unchanged);
         }
-        Ok(match self.read(name, now)? {
+        let read = match self.read_raw(name)? {
+            // What is known byte for byte needs no reading as a record: before every decision on a young file.
+            Ok(raw) if known.is_some_and(|known| raw.is(known)) => {
+                let young = is_young(changed_ns(&raw.found), now);
+                return Ok(if young { Look::Unchanged } else { Look::Aged(stamp(&raw.found, None)) });
+            }
+            Ok(raw) => raw.into_read(name, now),
+            Err(read) => read,
+        };
+        Ok(match read {
             Read::Missing => Look::Later,
             Read::Refused { refusal, young } if young && refusal.may_be_half_written() => Look::Later,
             Read::Refused { refusal, .. } => Look::Refused(refusal),
-            Read::File(file) => match known {
-                Some(known) if known.looks_like(&file.stamp) && known.hash == Some(digest(&file.bytes)) => {
-                    if file.stamp.hash.is_some() { Look::Unchanged } else { Look::Aged(file.stamp) }
-                }
-                _ => Look::News(Box::new(file.into_news())),
-            },
+            Read::File(file) => Look::News(Box::new(file.into_news())),
         })
     }
 
     /// Reads once; false when the file changed meanwhile.
-    fn read_once(&self, name: &str, now: Time) -> Result<(Read, bool), FileError> {
+    fn read_once(&self, name: &str) -> Result<(Result<Raw, Read>, bool), FileError> {
         let file = match self.open_file(name, OFlags::RDONLY | OFlags::NONBLOCK, 0) {
             Ok(fd) => File::from(fd),
-            Err(Errno::NOENT) => return Ok((Read::Missing, true)),
-            Err(Errno::LOOP) => return Ok((refused(RefusalKind::Symlink, false), true)),
-            Err(Errno::NXIO | Errno::OPNOTSUPP) => return Ok((refused(RefusalKind::NotAFile, false), true)),
+            Err(Errno::NOENT) => return Ok((Err(Read::Missing), true)),
+            Err(Errno::LOOP) => return Ok((Err(refused(RefusalKind::Symlink, false)), true)),
+            Err(Errno::NXIO | Errno::OPNOTSUPP) => return Ok((Err(refused(RefusalKind::NotAFile, false)), true)),
             Err(error) => return Err(self.fail(name, "open it", error)),
         };
         let fail = |source| self.fail(name, "read it", source);
         let before = file.metadata().map_err(fail)?;
         if !before.is_file() {
-            return Ok((refused(RefusalKind::NotAFile, false), true));
+            return Ok((Err(refused(RefusalKind::NotAFile, false)), true));
         }
         let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
         let mut bytes = Vec::with_capacity(usize::try_from(before.len().min(limit)).unwrap_or(0));
         (&file).take(limit).read_to_end(&mut bytes).map_err(fail)?;
         let found = file.metadata().map_err(fail)?;
         let settled = stamp(&before, None).looks_like(&stamp(&found, None));
-        Ok((Raw { bytes, found }.into_read(name, now), settled))
+        Ok((Ok(Raw { bytes, found }), settled))
     }
 }
 
 impl Raw {
+    /// Whether this is the file that `known` was taken of, with the content it had.
+    fn is(&self, known: &Stamp) -> bool {
+        known.looks_like(&stamp(&self.found, None))
+            && known.hash.as_ref().is_some_and(|hash| *hash == digest(&self.bytes))
+    }
+
     fn into_read(self, name: &str, now: Time) -> Read {
         let young = is_young(changed_ns(&self.found), now);
         match parse(&self.bytes) {
