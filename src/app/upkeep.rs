@@ -1,7 +1,8 @@
 //! Forgetting: identities are kept for thirty days, and a watermark keeps what is older from being new.
 
 use super::App;
-use crate::store::StoreError;
+use crate::domain::reference::RefKey;
+use crate::store::{StoreError, View as _};
 
 /// How long identities, delivery ids and settled effects are kept, days (events rules, section 3).
 const RETENTION_DAYS: i64 = 30;
@@ -13,5 +14,13 @@ impl App {
     pub fn prune(&self) -> Result<usize, StoreError> {
         let before = self.now().plus_seconds(-RETENTION_DAYS * 24 * 3600);
         self.parts.store.write(move |tx| tx.prune(before, ROWS))
+    }
+
+    /// Lanes with something waiting, or claimed by a run that ended.
+    pub fn waiting_lanes(&self) -> Result<Vec<RefKey>, StoreError> {
+        self.parts.store.read(|tx| {
+            let waiting = tx.lanes()?.into_iter().map(|(lane, _)| lane);
+            Ok(waiting.chain(tx.claims()?.into_iter().map(|claim| claim.lane)).collect())
+        })
     }
 }

@@ -24,6 +24,9 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
             .hint("use `the-loop start --foreground`, in a terminal of its own or under a supervisor"));
     }
     let setting = setting(context)?;
+    if std::process::Command::new("tmux").arg("-V").output().is_err() {
+        context.out.note("`tmux` cannot be run: nothing is delivered until it can; `the-loop doctor` looks again");
+    }
     let path = setting.config.webhooks.gh_webhook.path.clone();
     run::run(&setting, |address| announce(context, address, &path))?;
     context.out.note("stopped");

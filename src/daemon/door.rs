@@ -145,7 +145,10 @@ fn answer(taken: Result<Taken, StoreError>, wake: &Wake) -> Answer {
                 _ => Answer::Accepted,
             }
         }
-        Err(_) => Answer::Busy { retry_after: RETRY_SECONDS },
+        Err(_) => {
+            wake.doubt();
+            Answer::Busy { retry_after: RETRY_SECONDS }
+        }
     }
 }
 

@@ -23,9 +23,8 @@ use crate::app::App;
 use crate::app::journal::Drain;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::ports::LogError;
-use crate::domain::reference::RefKey;
 use crate::domain::signature::{Gate, GateError};
-use crate::store::{Store, StoreError, View as _};
+use crate::store::{Store, StoreError};
 
 /// How long the last portable files may take at shutdown.
 const FILES_END: Duration = Duration::from_secs(10);
@@ -217,12 +216,13 @@ impl Loops {
         let exporter = Exporter::new(app.clone(), wake.clone(), sink.clone(), Pace::default());
         let bell = export_bell.clone();
         let exporter = spawn("exporter", move || exporter.run(&bell, FILES_END))?;
+        let wake_of_upkeep = wake.clone();
         let upkeep = spawn("upkeep", {
             let (app, bell) = (app.clone(), upkeep_bell.clone());
-            move || upkeep::run(&app, &bell)
+            move || upkeep::run(&app, &wake_of_upkeep, &bell)
         })?;
         // What an earlier run left: claims to recover, effects to do, files to write, a trail to carry on.
-        wake.taken(waiting_lanes(app)?, true);
+        wake.taken(app.waiting_lanes()?, true);
         Ok(Self { dispatcher, exporter: (export_bell, exporter), upkeep: (upkeep_bell, upkeep), journal, wake, sink })
     }
 
@@ -253,14 +253,6 @@ fn journal_loop(setting: &Setting, app: &App, sink: &Sink, bell: &Bell) -> Resul
     let (app, sink, bell_of_loop) = (app.clone(), sink.clone(), bell.clone());
     let thread = spawn("journal", move || journal::run(&app, drain, &sink, &bell_of_loop))?;
     Ok((bell.clone(), thread))
-}
-
-/// Lanes with something waiting, or claimed by a run that ended.
-fn waiting_lanes(app: &App) -> Result<Vec<RefKey>, StoreError> {
-    app.store().read(|tx| {
-        let waiting = tx.lanes()?.into_iter().map(|(lane, _)| lane);
-        Ok(waiting.chain(tx.claims()?.into_iter().map(|claim| claim.lane)).collect())
-    })
 }
 
 #[cfg(test)]

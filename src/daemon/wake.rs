@@ -1,5 +1,6 @@
 //! What the commit of a decision wakes: lanes to perform, portable files to follow, the trail to be written.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,12 +13,24 @@ pub struct Wake {
     lanes: Notifier,
     exporter: Bell,
     journal: Bell,
+    /// A commit failed, and what it held may be stored or not.
+    in_doubt: Arc<AtomicBool>,
 }
 
 impl Wake {
     /// The three that can be woken.
-    pub const fn new(lanes: Notifier, exporter: Bell, journal: Bell) -> Self {
-        Self { lanes, exporter, journal }
+    pub fn new(lanes: Notifier, exporter: Bell, journal: Bell) -> Self {
+        Self { lanes, exporter, journal, in_doubt: Arc::default() }
+    }
+
+    /// A commit failed: everything that waits is looked at once the store takes writes again.
+    pub fn doubt(&self) {
+        self.in_doubt.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a commit failed since the last call.
+    pub fn take_doubt(&self) -> bool {
+        self.in_doubt.swap(false, Ordering::SeqCst)
     }
 
     /// A decision was committed.

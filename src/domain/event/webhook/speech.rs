@@ -46,7 +46,7 @@ fn speech(comment: &Comment, kind: &str, form: Form, subject: Subject, repositor
     let id = comment.id.ok_or(Ignored::Incomplete)?;
     Ok(Content::Speech(Box::new(Speech {
         identity: place::identity(repository, kind, &id.to_string()),
-        node_id: comment.node_id.clone(),
+        node_id: node_id(comment.node_id.as_deref()),
         author: User::login(comment.user.as_ref()),
         text: comment.body.clone().unwrap_or_default(),
         created_at: comment.created_at,
@@ -73,7 +73,7 @@ pub(super) fn review(payload: &Payload, repository: &Repository) -> Row {
     let id = review.id.ok_or(Ignored::Incomplete)?;
     Ok(Content::Speech(Box::new(Speech {
         identity: place::identity(repository, "review", &id.to_string()),
-        node_id: review.node_id.clone(),
+        node_id: node_id(review.node_id.as_deref()),
         author: User::login(review.user.as_ref()),
         text,
         created_at: review.submitted_at,
@@ -85,4 +85,23 @@ pub(super) fn review(payload: &Payload, repository: &Repository) -> Row {
 
 fn withdrawn(subject: Subject) -> Row {
     Ok(Content::Fact(Box::new(Fact::Withdrawn { subject })))
+}
+
+/// GitHub's node id; what cannot be one is left out, since it would stand in a tracked file.
+fn node_id(text: Option<&str>) -> Option<String> {
+    let is_one = |text: &&str| (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+    text.filter(is_one).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::node_id;
+
+    #[test]
+    fn what_is_no_node_id_does_not_come_into_a_tracked_file() {
+        assert_eq!(node_id(Some("IC_kwDO9001==")).as_deref(), Some("IC_kwDO9001=="));
+        for odd in [None, Some(""), Some("a b"), Some("\u{1b}[2J"), Some("ü"), Some("x".repeat(129).as_str())] {
+            assert_eq!(node_id(odd), None, "{odd:?}");
+        }
+    }
 }
