@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::portable::{Adoption, Incoming, Known, Loaded, PortableError, dir_of, said, say_once};
 use super::{App, view};
+use crate::domain::decide;
 use crate::domain::event::{Content, Event};
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::policy::Policy;
@@ -53,8 +54,18 @@ impl App {
         if matches!(event.content, Content::Ignored(_)) {
             return Ok(Adoption::default());
         }
+        // Only what speaks comes in bursts.
+        let speaks_about = matches!(event.content, Content::Speech(_)).then(|| decide::subject(event)).flatten();
+        let (about, now) = (speaks_about.map(|subject| subject.reference.key()), self.now());
+        if about.as_ref().is_some_and(|item| self.glances.is_fresh(item, now)) {
+            return Ok(Adoption::default());
+        }
         let settings = self.settings();
-        self.adopt_watched(|tx, dir| watched_by(tx, event, &settings.policy, dir), false)
+        let adoption = self.adopt_watched(|tx, dir| watched_by(tx, event, &settings.policy, dir), false)?;
+        if let Some(item) = about.filter(|_| adoption.changed.is_empty()) {
+            self.glances.note(item, now);
+        }
+        Ok(adoption)
     }
 
     /// Takes in what other machines changed about `items`, wherever in the folder it stands. Call it before a command.

@@ -11,6 +11,7 @@ pub mod adopt;
 pub mod command;
 pub mod doctor;
 pub mod export;
+mod glances;
 mod in_flight;
 pub mod ingest;
 pub mod journal;
@@ -27,6 +28,7 @@ mod upkeep;
 mod view;
 mod work;
 
+use glances::Glances;
 use in_flight::InFlight;
 pub use settings::Settings;
 
@@ -37,6 +39,7 @@ pub struct App {
     in_flight: InFlight,
     /// The portable folder as it was last met, under whose name its stamps are kept.
     folder: Arc<Mutex<Option<FolderId>>>,
+    glances: Arc<Glances>,
 }
 
 /// What the product is made of.
@@ -60,7 +63,7 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), in_flight: InFlight::default(), folder: Arc::default() }
+        Self { parts: Arc::new(parts), in_flight: InFlight::default(), folder: Arc::default(), glances: Arc::default() }
     }
 
     /// The store.

@@ -76,9 +76,15 @@ impl Exporter {
                 self.serve(Urgency::Now, bell);
             }
             let due = news.is_some_and(|news| self.cycle_at(news) <= now);
-            if due || self.retry_at().is_some_and(|at| at <= now) {
+            let retry = self.retry_at().is_some_and(|at| at <= now);
+            let quiet = news.is_none_or(|(_, last)| last + self.pace.quiet <= now);
+            if retry || (due && quiet) {
                 self.serve(Urgency::Cycle, bell);
                 news = None;
+            } else if due {
+                // No quiet in sight: a share of them, since every file's own sync makes the store's commits wait.
+                self.serve_batch(Urgency::Cycle);
+                news = news.map(|(_, last)| (now, last));
             }
             if now - looked >= self.pace.look {
                 self.look();
