@@ -26,7 +26,7 @@ lint: ## formatting, clippy and documentation, warnings as errors
 docs: ## write the generated pages
 	UPDATE_DOCS=1 $(CARGO) test --test drift
 
-demo: 
+demo: build ## run the main job end to end on real input, without any account
 	./demo/run
 
 bench: ## measure, each figure beside its target; about three minutes
