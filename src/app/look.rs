@@ -31,13 +31,17 @@ fn status(tx: &impl View, now: Time) -> Result<Response, StoreError> {
         let first = tx.lane(lane, 1)?.into_iter().next().map(|effect| effect.created_at);
         oldest = [oldest, first].into_iter().flatten().min();
     }
-    let mut sessions = 0;
+    let (mut sessions, mut held) = (0, 0);
     tx.for_each_item(&mut |item| {
-        sessions += usize::from(item.is_ok_and(|item| item.live_session().is_some()));
+        if let Some((item, session)) = item.as_ref().ok().and_then(|item| Some((item, item.live_session()?))) {
+            sessions += 1;
+            held += usize::from(item.held_by_adoption || session.breaker.tripped);
+        }
         ControlFlow::Continue(())
     })?;
     Ok(Response::Status(Status {
         sessions,
+        held,
         waiting: lanes.iter().map(|(_, count)| count).sum(),
         lanes: lanes.len(),
         oldest_waiting_seconds: oldest.map(|at| (now.as_millis() - at.as_millis()).max(0) / 1000),

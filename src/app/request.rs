@@ -56,6 +56,8 @@ pub enum Response {
 pub struct Status {
     /// Items with a record that is not closed.
     pub sessions: usize,
+    /// Of these, held by a tripped breaker or by a portable change that disarmed the item; a pause is not counted.
+    pub held: usize,
     /// Lanes with something waiting.
     pub lanes: usize,
     /// Effects waiting in all lanes.

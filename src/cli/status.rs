@@ -45,8 +45,9 @@ fn text(owner: Option<&Owner>, status: Option<&Status>) -> String {
     };
     let Some(status) = status else { return format!("{daemon}store      none yet\n") };
     let oldest = status.oldest_waiting_seconds.map_or(String::new(), |age| format!(", the oldest for {age} s"));
+    let held = if status.held > 0 { format!(", {} of them held", status.held) } else { String::new() };
     format!(
-        "{daemon}sessions   {}\neffects    {} waiting in {} lanes{oldest}, {} being done\ngiven up   {} effects, {} events\n\
+        "{daemon}sessions   {}{held}\neffects    {} waiting in {} lanes{oldest}, {} being done\ngiven up   {} effects, {} events\n\
          portable   {} files to be written\n",
         status.sessions,
         status.waiting,
