@@ -2,14 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Value as Json, json};
-use sha2::Sha256;
 
 use crate::adapters::config_files::{Secret, webhook_secret};
 use crate::domain::config::GhWebhookConfig;
 use crate::domain::ids::DeliveryId;
-use crate::domain::reference::hex;
+use crate::domain::signature::sign;
 
 use super::context::{Context, Setup};
 use super::exit::{Exit, Failure, Kind};
@@ -143,13 +141,6 @@ const SIGNS: &[(&[&str], &str)] = &[
 fn guess(payload: &Json) -> Option<&'static str> {
     let has = |names: &[&str]| names.iter().all(|name| payload.get(name).is_some());
     SIGNS.iter().find(|(names, _)| has(names)).map(|(_, event)| *event)
-}
-
-/// The value of `X-Hub-Signature-256` for `body`, as GitHub makes it.
-fn sign(secret: &[u8], body: &[u8]) -> String {
-    // A key of any length is taken, so there is no error to tell.
-    let mac = Hmac::<Sha256>::new_from_slice(secret).map(|mac| mac.chain_update(body).finalize().into_bytes());
-    mac.map(|bytes| format!("sha256={}", hex(&bytes))).unwrap_or_default()
 }
 
 fn unanswered(target: &Target, error: &PostError) -> Failure {

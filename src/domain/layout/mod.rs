@@ -80,6 +80,11 @@ impl StateLayout {
         self.local.join("owner.json")
     }
 
+    /// The options of our own tmux server.
+    pub fn tmux_options(&self) -> PathBuf {
+        self.local.join("tmux.conf")
+    }
+
     /// Where the owner takes requests, when the path is short enough for a socket.
     pub fn control_socket(&self) -> PathBuf {
         self.local.join("daemon.sock")
