@@ -145,8 +145,16 @@ fn k28_sessions_see_no_secret_of_the_daemon() {
 fn k71_the_server_is_no_part_of_the_process_that_started_it() {
     let server = Server::new();
     let agent = server.start(&server.runner(), 1, BRACKETED);
-    let pid = rustix::process::Pid::from_raw(i32::try_from(agent.life.server_pid).unwrap());
-    let (own, theirs) = (rustix::process::getsid(None).unwrap(), rustix::process::getsid(pid).unwrap());
+    let (own, theirs) = (group_and_session("self"), group_and_session(&agent.life.server_pid.to_string()));
     assert_ne!(own, theirs);
-    assert_ne!(rustix::process::getpgid(None).unwrap(), rustix::process::getpgid(pid).unwrap());
+    // The server leads a session of its own, so no signal to ours reaches it.
+    assert_eq!(theirs, [agent.life.server_pid; 2]);
+}
+
+/// Process group and session as `/proc` tells them; both are 0 where the leader lives outside this namespace.
+fn group_and_session(pid: &str) -> [u32; 2] {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let after_name = stat.rsplit_once(')').unwrap().1;
+    let numbers: Vec<u32> = after_name.split_whitespace().skip(2).take(2).map(|word| word.parse().unwrap()).collect();
+    numbers.try_into().unwrap()
 }
