@@ -1,8 +1,8 @@
 //! Orders: what changes the store on the operator's word, whoever owns it.
 
-use super::App;
 use super::portable::PortableError;
-use super::request::{Commanded, Order, Response};
+use super::request::{Commanded, Order, Request, Response, Trouble};
+use super::{App, look};
 use crate::domain::portable::Command;
 use crate::domain::reference::WorkItemRef;
 
@@ -10,14 +10,22 @@ use crate::domain::reference::WorkItemRef;
 const ROUNDS: usize = 32;
 
 impl App {
-    /// Carries out an order: decides it, does the quick work that follows, and brings the item's file up to date. A
-    /// spawn stays stored for the pools of a daemon.
+    /// Answers a request as the owner of the store.
     ///
     /// # Errors
-    /// The store or the portable folder did not answer; what was committed until then holds.
-    pub fn order(&self, order: &Order) -> Result<Response, PortableError> {
+    /// The store or the portable folder did not answer, or the request was refused; what was committed until then holds.
+    pub fn respond(&self, request: &Request) -> Result<Response, Trouble> {
+        match request {
+            Request::Look(look) => Ok(self.store().read(|tx| look::answer(tx, look, self.now()))?),
+            Request::Order(order) => self.order(order),
+        }
+    }
+
+    /// Carries out an order: decides it, does the quick work that follows, and brings the item's file up to date. A
+    /// spawn stays stored for the pools of a daemon.
+    fn order(&self, order: &Order) -> Result<Response, Trouble> {
         match order {
-            Order::Command { item, word, actor } => self.obey(item, word, actor).map(Response::Commanded),
+            Order::Command { item, word, actor } => Ok(Response::Commanded(self.obey(item, word, actor)?)),
             Order::Export => Ok(Response::Exported(self.export_all()?.exported)),
         }
     }

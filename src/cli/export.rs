@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::context::Context;
 use super::exit::{Exit, Failure, Kind};
-use super::setting::{owned, reader, setting};
+use super::setting::{order, reader, setting};
 use crate::adapters::portable_files::PortableDir;
 use crate::adapters::system::SystemClock;
 use crate::app::export::Checkup;
@@ -35,10 +35,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
 
 fn write(context: &Context) -> Result<Exported, Failure> {
     let setting = setting(context)?;
-    let (store, app) = owned(&setting)?;
-    let response = app.order(&Order::Export)?;
-    store.close()?;
-    match response {
+    match order(&setting, Order::Export)? {
         Response::Exported(exported) => Ok(exported),
         _ => Err(Failure::new(Kind::Bug, "an export was answered with something else")),
     }

@@ -1,12 +1,12 @@
 //! From a command's configuration to the parts of the product: the store as owner or as reader, the app over it.
 
 use crate::adapters::owner_file::{self, Owner};
-use crate::app::App;
 use crate::app::portable::PortableError;
+use crate::app::request::{Order, Request, Response, Trouble, TroubleKind};
 use crate::daemon::compose::{ComposeError, Setting, open_store};
 use crate::daemon::run::StartError;
 use crate::domain::session::Liveness;
-use crate::store::{Reader, Store, StoreError};
+use crate::store::{Reader, StoreError};
 
 use super::context::Context;
 use super::exit::{Failure, Kind};
@@ -26,11 +26,12 @@ pub(super) fn reader(setting: &Setting) -> Result<Option<Reader>, Failure> {
     }
 }
 
-/// The product over the store, owned by this command; the owner is named when it is somebody else.
-pub(super) fn owned(setting: &Setting) -> Result<(Store, App), Failure> {
+/// Has an order carried out by the owner of the store: by this command itself while nobody owns it.
+pub(super) fn order(setting: &Setting, order: Order) -> Result<Response, Failure> {
     let store = open_store(&setting.layout).map_err(|error| store_failure(setting, error))?;
-    let app = setting.app(store.clone())?;
-    Ok((store, app))
+    let response = setting.app(store.clone())?.respond(&Request::Order(order))?;
+    store.close()?;
+    Ok(response)
 }
 
 /// The living owner of the store, as it says itself.
@@ -53,25 +54,29 @@ pub(super) fn store_failure(setting: &Setting, error: StoreError) -> Failure {
     }
 }
 
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        let kind = match trouble.kind {
+            TroubleKind::Refused => Kind::Refused,
+            TroubleKind::Outside => Kind::Outside,
+            TroubleKind::StoreBusy => Kind::StoreBusy,
+            TroubleKind::StoreDamaged => Kind::StoreDamaged,
+            TroubleKind::StoreVersion => Kind::StoreVersion,
+            TroubleKind::Bug => Kind::Bug,
+        };
+        Self { hint: trouble.hint, ..Self::new(kind, trouble.message) }
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let kind = match &error {
-            StoreError::Busy | StoreError::Overloaded | StoreError::Closed => Kind::StoreBusy,
-            StoreError::Newer { .. } | StoreError::Older { .. } | StoreError::FormatUpgrade(_) => Kind::StoreVersion,
-            StoreError::Foreign(_) | StoreError::Damaged(_) | StoreError::BadRow { .. } => Kind::StoreDamaged,
-            StoreError::Missing | StoreError::Io { .. } => Kind::Outside,
-            StoreError::Bug(_) => Kind::Bug,
-        };
-        Self::new(kind, error.to_string())
+        Trouble::from(error).into()
     }
 }
 
 impl From<PortableError> for Failure {
     fn from(error: PortableError) -> Self {
-        match error {
-            PortableError::Store(error) => error.into(),
-            PortableError::Files(error) => Self::new(Kind::Outside, error.to_string()),
-        }
+        Trouble::from(error).into()
     }
 }
 

@@ -9,7 +9,7 @@ use super::show::item;
 use crate::app::request::{Commanded, Order, Response};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure, Kind};
-use crate::cli::setting::owned;
+use crate::cli::setting::order;
 use crate::cli::work_item::WorkItemArg;
 use crate::daemon::compose::Setting;
 use crate::domain::portable::Command;
@@ -18,9 +18,7 @@ use crate::domain::portable::Command;
 pub(super) fn run(word: &Command, arg: &WorkItemArg, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
     let item = item(arg, setting)?;
     let actor = setting.user().unwrap_or_else(|| "operator".into());
-    let (store, app) = owned(setting)?;
-    let response = app.order(&Order::Command { item, word: word.clone(), actor })?;
-    store.close()?;
+    let response = order(setting, Order::Command { item, word: word.clone(), actor })?;
     let Response::Commanded(commanded) = response else {
         return Err(Failure::new(Kind::Bug, "a command was answered with something else"));
     };

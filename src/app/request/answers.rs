@@ -1,57 +1,9 @@
-//! The one door: every command is a [`Look`] or an [`Order`] and is answered with a [`Response`].
-//!
-//! A look is answered by `look::answer` from one read transaction, an order by `App::order` as the store's owner.
+//! What answers hold, as `--json` prints it and as it crosses the control socket.
 
-use serde::Serialize;
-
-use crate::domain::portable::Command;
-use crate::domain::reference::WorkItemRef;
-
-/// Questions; answered from one read transaction that ends before anything is printed.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Look {
-    /// Numbers about lanes, letters and marks.
-    Status,
-    /// All sessions.
-    Sessions,
-    /// One session with everything known.
-    Session(WorkItemRef),
-}
-
-/// Orders; answered after their commit.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Order {
-    /// A control word of the operator.
-    Command {
-        /// The item, named explicitly.
-        item: WorkItemRef,
-        /// The word.
-        word: Command,
-        /// The operator's user name.
-        actor: String,
-    },
-    /// Portable files up to date.
-    Export,
-}
-
-/// Answers, as `--json` prints them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Response {
-    /// To [`Look::Status`].
-    Status(Status),
-    /// To [`Look::Sessions`].
-    Sessions(Vec<SessionRow>),
-    /// To [`Look::Session`]; `None` when the item has no record here.
-    Session(Option<Box<SessionDetail>>),
-    /// To [`Order::Command`].
-    Commanded(Commanded),
-    /// To [`Order::Export`].
-    Exported(Exported),
-}
+use serde::{Deserialize, Serialize};
 
 /// How the store stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// Items with a record that is not closed.
@@ -75,7 +27,7 @@ pub struct Status {
 }
 
 /// One line of `sessions list`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRow {
     /// The item or pull request.
@@ -101,7 +53,7 @@ pub struct SessionRow {
 }
 
 /// Everything `sessions show` prints.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDetail {
     /// The record in the earlier system's shape.
@@ -129,7 +81,7 @@ pub struct SessionDetail {
 }
 
 /// What a control word did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Commanded {
     /// The item.
@@ -148,7 +100,7 @@ pub struct Commanded {
 }
 
 /// What an export did, or would do.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exported {
     /// Files written, or that would be; names within the portable directory.
@@ -160,7 +112,7 @@ pub struct Exported {
 }
 
 /// A portable file that cannot be written.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldFile {
     /// The item.

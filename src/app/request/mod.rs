@@ -1,0 +1,70 @@
+//! The one door: every command is a [`Request`] and is answered with a [`Response`] or a [`Trouble`].
+//!
+//! `App::respond` answers it in the process that owns the store: in the command itself while nobody owns it, else in the
+//! daemon, which is asked over its control socket. A look needs no owner and is also answered beside one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::portable::Command;
+use crate::domain::reference::WorkItemRef;
+
+mod answers;
+mod trouble;
+
+pub use answers::{Commanded, Exported, HeldFile, SessionDetail, SessionRow, Status};
+pub use trouble::{Trouble, TroubleKind};
+
+/// Whatever may be asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Request {
+    /// A question.
+    Look(Look),
+    /// Something to do.
+    Order(Order),
+}
+
+/// Questions; answered from one read transaction that ends before anything is printed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Look {
+    /// Numbers about lanes, letters and marks.
+    Status,
+    /// All sessions.
+    Sessions,
+    /// One session with everything known.
+    Session(WorkItemRef),
+}
+
+/// Orders; answered after their commit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Order {
+    /// A control word of the operator.
+    Command {
+        /// The item, named explicitly.
+        item: WorkItemRef,
+        /// The word.
+        word: Command,
+        /// The operator's user name.
+        actor: String,
+    },
+    /// Portable files up to date.
+    Export,
+}
+
+/// Answers, as `--json` prints them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Response {
+    /// To [`Look::Status`].
+    Status(Status),
+    /// To [`Look::Sessions`].
+    Sessions(Vec<SessionRow>),
+    /// To [`Look::Session`]; `None` when the item has no record here.
+    Session(Option<Box<SessionDetail>>),
+    /// To [`Order::Command`].
+    Commanded(Commanded),
+    /// To [`Order::Export`].
+    Exported(Exported),
+}
