@@ -88,6 +88,18 @@ pub enum ConfigFileError {
     },
 }
 
+impl ConfigFileError {
+    /// The whole in one text, every problem a line.
+    pub fn with_problems(&self) -> String {
+        let problems = match self {
+            Self::Invalid { problems, .. } => problems.as_slice(),
+            _ => &[],
+        };
+        let lines: String = problems.iter().map(|problem| format!("\n  {problem}")).collect();
+        format!("{self}{lines}")
+    }
+}
+
 fn count(problems: usize) -> String {
     if problems == 1 { "1 problem".into() } else { format!("{problems} problems") }
 }
@@ -130,6 +142,32 @@ pub fn load(named: Option<&Path>, around: &Surroundings) -> Result<Found, Config
     // One directory has one name here, however it was reached: the store's lock and the event log depend on it.
     home.dir = fs::canonicalize(&home.dir).map_err(|error| ConfigFileError::Io { path: home.dir.clone(), error })?;
     Ok(Found { file: Some((path, chosen)), home, reading })
+}
+
+/// What tells one version of a file from the next without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileMark {
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
+/// The mark of the file as it lies there; `None` when it does not, or is out of reach.
+pub fn mark(path: &Path) -> Option<FileMark> {
+    use std::os::unix::fs::MetadataExt as _;
+    let found = fs::metadata(path).ok()?;
+    Some(FileMark { inode: found.ino(), size: found.size(), modified: (found.mtime(), found.mtime_nsec()) })
+}
+
+/// Reads the file of a running daemon again. An empty one is half saved: the defaults are nobody's change.
+pub fn reread(path: &Path) -> Result<Reading, ConfigFileError> {
+    let reading = read_file(path, "the daemon's start")?;
+    match fs::read_to_string(path) {
+        Ok(text) if text.trim().is_empty() => {
+            Err(ConfigFileError::NotText { path: path.to_owned(), what: "is empty".into() })
+        }
+        _ => Ok(reading),
+    }
 }
 
 /// Reads one file as a configuration.

@@ -25,6 +25,9 @@ pub struct Owner {
     /// Where its receiver listens, once it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<String>,
+    /// Its control socket, when it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<PathBuf>,
 }
 
 /// An owner file that could not be written, and why.
@@ -45,6 +48,7 @@ impl Owner {
             kind: kind.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             receiver: None,
+            socket: None,
         }
     }
 
@@ -52,11 +56,31 @@ impl Owner {
     pub fn liveness(&self) -> Liveness {
         processes::is_alive(self.pid, self.started)
     }
+
+    /// Whether it certainly still runs.
+    pub fn is_alive(&self) -> bool {
+        self.liveness() == Liveness::Live
+    }
+
+    /// Whether it was stopped by a signal, and answers nobody until it goes on.
+    pub fn is_stopped(&self) -> bool {
+        self.liveness() == Liveness::Live && processes::is_stopped(self.pid)
+    }
+
+    /// Asks that very process to end; false when it is gone.
+    pub fn terminate(&self) -> bool {
+        self.liveness() == Liveness::Live && processes::terminate(self.pid)
+    }
 }
 
 /// Who owned the store last; `None` when nobody says so in a form we read.
 pub fn read(path: &Path) -> Option<Owner> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// The living process that says it owns the store.
+pub fn living(path: &Path) -> Option<Owner> {
+    read(path).filter(|owner| owner.liveness() == Liveness::Live)
 }
 
 /// Says who owns the store.
@@ -66,9 +90,11 @@ pub fn write(path: &Path, owner: &Owner) -> Result<(), OwnerFileError> {
         .map_err(|source| OwnerFileError { path: path.into(), source })
 }
 
-/// Writes the pidfile.
-pub fn write_pid(path: &Path, pid: u32) -> Result<(), OwnerFileError> {
-    replace(path, &format!("{pid}\n")).map_err(|source| OwnerFileError { path: path.into(), source })
+/// Writes the pidfile: process id, version and start time, a line each. Nothing of ours reads it.
+pub fn write_pid(path: &Path, owner: &Owner) -> Result<(), OwnerFileError> {
+    let Owner { pid, version, started, .. } = owner;
+    replace(path, &format!("{pid}\nversion {version}\nstarted {started}\n"))
+        .map_err(|source| OwnerFileError { path: path.into(), source })
 }
 
 /// Empties a file that says who owns the store; it is never unlinked, so nobody else's is.

@@ -53,6 +53,22 @@ pub fn is_alive(pid: u32, start_ticks: u64) -> Liveness {
     }
 }
 
+/// Whether a signal or a tracer holds the process.
+pub fn is_stopped(pid: u32) -> bool {
+    stat(pid).is_some_and(|stat| matches!(stat.state, 'T' | 't'))
+}
+
+/// Makes this process the head of a session of its own: no terminal, and no signal from the one it was started in.
+pub fn leave_terminal() {
+    // The head of a group cannot; it has no terminal to leave then, or was started by hand.
+    let _ = rustix::process::setsid();
+}
+
+/// Asks one process to end; false when there is none.
+pub fn terminate(pid: u32) -> bool {
+    raw(pid).is_some_and(|pid| kill_process(pid, Signal::TERM).is_ok())
+}
+
 /// The short name the kernel keeps, as in `ps -o comm`.
 pub fn short_name(pid: u32) -> Option<String> {
     fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned())

@@ -10,6 +10,7 @@ use crate::store::Store;
 pub mod adopt;
 pub mod command;
 pub mod doctor;
+pub mod errand;
 pub mod export;
 mod glances;
 mod in_flight;

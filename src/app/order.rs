@@ -1,45 +1,52 @@
 //! Orders: what changes the store on the operator's word, whoever owns it.
 
 use super::portable::PortableError;
-use super::request::{Commanded, Order, Request, Response, Trouble};
+use super::request::{Order, Request, Response, Trouble};
 use super::{App, look};
 use crate::domain::portable::Command;
-use crate::domain::reference::WorkItemRef;
+use crate::domain::reference::{RefKey, WorkItemRef};
 
-/// Pieces of quick work done for one order.
-const ROUNDS: usize = 32;
+/// An answer, and what follows from it. Everything in it is stored already; whoever serves it is told for speed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// For the one who asked.
+    pub response: Response,
+    /// Lanes that have something to look at.
+    pub lanes: Vec<RefKey>,
+    /// Items whose portable file has to follow.
+    pub items: Vec<WorkItemRef>,
+}
+
+impl Answered {
+    /// An answer that nothing follows from.
+    pub const fn only(response: Response) -> Self {
+        Self { response, lanes: Vec::new(), items: Vec::new() }
+    }
+}
 
 impl App {
-    /// Answers a request as the owner of the store.
+    /// Answers a request as the owner of the store; what follows from it is left to the caller.
     ///
     /// # Errors
     /// The store or the portable folder did not answer, or the request was refused; what was committed until then holds.
-    pub fn respond(&self, request: &Request) -> Result<Response, Trouble> {
+    pub fn respond(&self, request: &Request) -> Result<Answered, Trouble> {
         match request {
-            Request::Look(look) => Ok(self.store().read(|tx| look::answer(tx, look, self.now()))?),
+            Request::Look(look) => Ok(Answered::only(self.store().read(|tx| look::answer(tx, look, self.now()))?)),
             Request::Order(order) => self.order(order),
         }
     }
 
-    /// Carries out an order: decides it, does the quick work that follows, and brings the item's file up to date. A
-    /// spawn stays stored for the pools of a daemon.
-    fn order(&self, order: &Order) -> Result<Response, Trouble> {
+    fn order(&self, order: &Order) -> Result<Answered, Trouble> {
         match order {
-            Order::Command { item, word, actor } => Ok(Response::Commanded(self.obey(item, word, actor)?)),
-            Order::Export => Ok(Response::Exported(self.export_all()?.exported)),
+            Order::Command { item, word, actor } => Ok(self.obey(item, word, actor)?),
+            Order::Export => Ok(Answered::only(Response::Exported(self.export_all()?.exported))),
         }
     }
 
-    fn obey(&self, item: &WorkItemRef, word: &Command, actor: &str) -> Result<Commanded, PortableError> {
+    fn obey(&self, item: &WorkItemRef, word: &Command, actor: &str) -> Result<Answered, PortableError> {
         self.adopt_items(std::slice::from_ref(item))?;
-        let (mut commanded, lanes) = self.command(item, word, actor)?;
-        for lane in &lanes {
-            self.advance(lane, false, ROUNDS)?;
-        }
-        if commanded.acted {
-            self.export_items(std::slice::from_ref(item))?;
-        }
-        commanded.waiting = self.waiting(item)?;
-        Ok(commanded)
+        let (commanded, lanes) = self.command(item, word, actor)?;
+        let items = commanded.acted.then(|| item.clone()).into_iter().collect();
+        Ok(Answered { response: Response::Commanded(commanded), lanes, items })
     }
 }

@@ -27,17 +27,38 @@ pub enum Progress {
     More,
 }
 
+/// Which work a look at a lane may claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allow {
+    /// The ending of a harness, and nothing else.
+    Endings,
+    /// Everything that does not take long.
+    Quick,
+    /// Everything.
+    All,
+}
+
+impl Allow {
+    fn allows(self, work: &Work) -> bool {
+        match self {
+            Self::Endings => matches!(work, Work::End { .. }),
+            Self::Quick => !work.is_slow(),
+            Self::All => true,
+        }
+    }
+}
+
 /// Work that is claimed in the store; only this can be done. Made by the transaction that wrote the claim.
-struct Claimed {
-    claim: Claim,
-    item: Item,
-    work: Work,
+pub(super) struct Claimed {
+    pub(super) claim: Claim,
+    pub(super) item: Item,
+    pub(super) work: Work,
     /// Begun by an earlier claim whose end nobody saw.
     recovering: bool,
 }
 
 /// What a look at the lane came to.
-enum Look {
+pub(super) enum Look {
     Claimed(Box<Claimed>),
     Progress(Progress),
 }
@@ -46,7 +67,8 @@ impl App {
     /// Does up to `rounds` pieces of work of one lane. Callers see to it that a lane is advanced once at a time.
     pub fn advance(&self, lane: &RefKey, allow_slow: bool, rounds: usize) -> Result<Progress, StoreError> {
         let guard = self.in_flight.begin();
-        let mut looking = self.looking(lane, allow_slow, guard.turn());
+        let allow = if allow_slow { Allow::All } else { Allow::Quick };
+        let mut looking = self.looking(lane, allow, guard.turn());
         let mut look = self.parts.store.write(move |tx| looking.look(tx))?;
         for round in 1.. {
             let claimed = match look {
@@ -57,7 +79,7 @@ impl App {
                 true => self.recover_work(&claimed.item, &claimed.work, &claimed.claim.batch),
                 false => self.do_work(&claimed.item, &claimed.work, &claimed.claim.batch),
             };
-            look = self.settle(*claimed, done, self.looking(lane, allow_slow, guard.turn()), round >= rounds)?;
+            look = self.settle(*claimed, done, self.looking(lane, allow, guard.turn()), round >= rounds)?;
         }
         Ok(Progress::More)
     }
@@ -65,7 +87,13 @@ impl App {
     /// Settles one piece of work and, in the same transaction, looks for the next.
     ///
     /// The claim is found again by its batch: the item may have got another name while the work ran.
-    fn settle(&self, claimed: Claimed, done: Done, mut looking: Looking, last: bool) -> Result<Look, StoreError> {
+    pub(super) fn settle(
+        &self,
+        claimed: Claimed,
+        done: Done,
+        mut looking: Looking,
+        last: bool,
+    ) -> Result<Look, StoreError> {
         let jitter = self.parts.ids.below(1000);
         self.parts.store.write(move |tx| {
             let now = looking.now;
@@ -87,11 +115,11 @@ impl App {
         })
     }
 
-    fn looking(&self, lane: &RefKey, allow_slow: bool, turn: Turn) -> Looking {
+    pub(super) fn looking(&self, lane: &RefKey, allow: Allow, turn: Turn) -> Looking {
         Looking {
             turn,
             lane: lane.clone(),
-            allow_slow,
+            allow,
             settings: self.settings(),
             instance: self.parts.instance.clone(),
             batch: BatchId::from_hex(&self.parts.ids.uuid()),
@@ -101,9 +129,9 @@ impl App {
 }
 
 /// A look at a lane that ends in a claim when there is something to do; it can be run again with its group.
-struct Looking {
+pub(super) struct Looking {
     lane: RefKey,
-    allow_slow: bool,
+    allow: Allow,
     settings: Arc<Settings>,
     instance: InstanceId,
     batch: BatchId,
@@ -112,16 +140,14 @@ struct Looking {
 }
 
 impl Looking {
-    fn look(&mut self, tx: &mut WriteTx<'_>) -> Result<Look, StoreError> {
+    pub(super) fn look(&mut self, tx: &mut WriteTx<'_>) -> Result<Look, StoreError> {
         if let Some(claim) = tx.claim(&self.lane)? {
             if !self.turn.take(&claim.batch) {
                 // Another worker does it, under the name the item had when it was claimed.
                 return Ok(Look::Progress(Progress::Waiting(Some(self.now.plus_seconds(1)))));
             }
             return match recover(tx, claim)? {
-                Look::Claimed(claimed) if claimed.work.is_slow() && !self.allow_slow => {
-                    Ok(Look::Progress(Progress::NeedsSlow))
-                }
+                Look::Claimed(claimed) if !self.allow.allows(&claimed.work) => Ok(Look::Progress(Progress::NeedsSlow)),
                 look => Ok(look),
             };
         }
@@ -142,8 +168,9 @@ impl Looking {
                         apply(tx, &self.lane, &view, &lane::give_up(effect, &detail), self.now)?;
                     }
                 }
+                Next::Prepare { .. } if self.allow == Allow::Endings => return Ok(Look::Progress(Progress::NeedsSlow)),
                 Next::Prepare { endpoint } => self.prepare(tx, &view, &endpoint)?,
-                Next::Do(work) if work.is_slow() && !self.allow_slow => return Ok(Look::Progress(Progress::NeedsSlow)),
+                Next::Do(work) if !self.allow.allows(&work) => return Ok(Look::Progress(Progress::NeedsSlow)),
                 Next::Do(work) => return self.claim(tx, view.item, work),
             }
         }

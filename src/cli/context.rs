@@ -63,6 +63,11 @@ impl Context {
         Ok(Setup { config: found.reading.config, file, home: found.home })
     }
 
+    /// The value of `--config`.
+    pub fn config_option(&self) -> Option<&std::path::Path> {
+        self.config_option.as_deref()
+    }
+
     /// The working directory; names on the command line are relative to it.
     pub fn cwd(&self) -> &std::path::Path {
         &self.around.cwd

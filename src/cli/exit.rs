@@ -86,6 +86,11 @@ impl Kind {
         row.map_or(("bug", Exit::Bug), |(_, word, exit)| (*word, *exit))
     }
 
+    /// The kind that goes by `word`.
+    pub fn by_word(word: &str) -> Option<Self> {
+        TABLE.iter().find(|(_, known, _)| *known == word).map(|(kind, ..)| *kind)
+    }
+
     /// The word in JSON.
     pub fn word(self) -> &'static str {
         self.row().0

@@ -35,7 +35,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
 
 fn write(context: &Context) -> Result<Exported, Failure> {
     let setting = setting(context)?;
-    match order(&setting, Order::Export)? {
+    match order(&setting, &Order::Export)? {
         Response::Exported(exported) => Ok(exported),
         _ => Err(Failure::new(Kind::Bug, "an export was answered with something else")),
     }

@@ -5,8 +5,10 @@
 //! `docs/cli/commands.md`. Results leave through `context.out`; errors leave as a [`Failure`], which chooses the exit
 //! code.
 
+mod ask;
 mod config;
 mod context;
+mod detach;
 mod doctor;
 mod events;
 mod exit;
@@ -14,10 +16,12 @@ mod export;
 
 mod output;
 mod post;
+mod restart;
 mod sessions;
 mod setting;
 mod start;
 mod status;
+mod stop;
 mod usage;
 mod webhook;
 pub mod work_item;
@@ -68,8 +72,12 @@ pub struct Global {
 /// Every command.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
-    /// Run the daemon
+    /// Start the daemon
     Start(start::Args),
+    /// End the daemon; agents live on
+    Stop(stop::Args),
+    /// End the daemon and start this version's
+    Restart(restart::Args),
     /// Say whether the daemon runs and how the work stands
     Status(status::Args),
     /// Look at agents' sessions and steer them
@@ -90,6 +98,8 @@ impl Verb {
     fn run(&self, context: &Context) -> Result<Exit, Failure> {
         match self {
             Self::Start(args) => start::run(args, context),
+            Self::Stop(args) => stop::run(args, context),
+            Self::Restart(args) => restart::run(args, context),
             Self::Status(args) => status::run(args, context),
             Self::Sessions(args) => sessions::run(args, context),
 

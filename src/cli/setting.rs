@@ -2,12 +2,13 @@
 
 use crate::adapters::owner_file::{self, Owner};
 use crate::app::portable::PortableError;
-use crate::app::request::{Order, Request, Response, Trouble, TroubleKind};
-use crate::daemon::compose::{ComposeError, Setting, open_store};
+use crate::app::request::{Order, Response, Trouble, TroubleKind};
+use crate::daemon::compose::{ComposeError, Setting};
+use crate::daemon::control::wire::PROGRAM;
 use crate::daemon::run::StartError;
-use crate::domain::session::Liveness;
 use crate::store::{Reader, StoreError};
 
+use super::ask;
 use super::context::Context;
 use super::exit::{Failure, Kind};
 
@@ -27,30 +28,29 @@ pub(super) fn reader(setting: &Setting) -> Result<Option<Reader>, Failure> {
 }
 
 /// Has an order carried out by the owner of the store: by this command itself while nobody owns it.
-pub(super) fn order(setting: &Setting, order: Order) -> Result<Response, Failure> {
-    let store = open_store(&setting.layout).map_err(|error| store_failure(setting, error))?;
-    let response = setting.app(store.clone())?.respond(&Request::Order(order))?;
-    store.close()?;
-    Ok(response)
+pub(super) fn order(setting: &Setting, order: &Order) -> Result<Response, Failure> {
+    ask::order(setting, order).map(|(response, _)| response)
 }
 
 /// The living owner of the store, as it says itself.
 pub(super) fn owner(setting: &Setting) -> Option<Owner> {
-    owner_file::read(&setting.layout.owner_file()).filter(|owner| owner.liveness() == Liveness::Live)
+    owner_file::living(&setting.layout.owner_file())
 }
 
 /// A store's error with its owner's name.
 pub(super) fn store_failure(setting: &Setting, error: StoreError) -> Failure {
-    match (error, owner(setting)) {
-        (StoreError::Busy, Some(owner)) => {
-            let Owner { pid, kind, version, .. } = owner;
-            Failure::new(
-                Kind::StoreBusy,
-                format!("the store is owned by the {kind} with pid {pid} (version {version})"),
-            )
-            .hint("say the word on the ticket, or stop the daemon first; this version cannot ask it yet")
+    let Some(Owner { pid, kind, version, .. }) = owner(setting) else { return error.into() };
+    match error {
+        StoreError::Busy => {
+            let text = format!("the store is owned by the {kind} with pid {pid} (version {version})");
+            Failure::new(Kind::StoreBusy, text).hint("wait for its end and try again; `the-loop status` shows it")
         }
-        (error, _) => error.into(),
+        error @ (StoreError::Older { .. } | StoreError::Newer { .. }) if version != PROGRAM => {
+            let text =
+                format!("the {kind} with pid {pid} is version {version}, this program is version {PROGRAM}: {error}");
+            Failure::new(Kind::OtherVersion, text).hint("use its version, or let this one take its place by a restart")
+        }
+        error => error.into(),
     }
 }
 
@@ -105,7 +105,7 @@ impl From<StartError> for Failure {
                 Self::new(Kind::Outside, text).hint("another program may listen there; choose another `webhooks.ghWebhook.port`")
             }
             StartError::Host(_) | StartError::Path(_) => Self::new(Kind::Configuration, text),
-            StartError::Log(_) | StartError::OwnerFile(_) | StartError::System(_) => Self::new(Kind::Outside, text),
+            StartError::Control(_) | StartError::Log(_) | StartError::OwnerFile(_) | StartError::System(_) => Self::new(Kind::Outside, text),
         }
     }
 }

@@ -1,13 +1,14 @@
-//! `the-loop start`: the daemon.
-
-use std::net::SocketAddr;
+//! `the-loop start`: the daemon, in the background or, for supervisors, in the foreground.
 
 use serde_json::json;
 
 use super::context::Context;
+use super::detach;
 use super::exit::{Exit, Failure, Kind};
-use super::setting::setting;
-use crate::daemon::run;
+use super::setting::{owner, setting};
+use crate::adapters::{earlier_daemon, processes};
+use crate::daemon::compose::Setting;
+use crate::daemon::run::{self, Mode, Ready};
 
 /// Arguments of `start`.
 #[derive(Debug, clap::Args)]
@@ -15,32 +16,64 @@ pub struct Args {
     /// Stay in the foreground, for a terminal or a supervisor
     #[arg(long)]
     foreground: bool,
+    /// What a start in the background runs.
+    #[arg(long, hide = true, requires = "foreground")]
+    detached: bool,
 }
 
 /// Runs `start`.
 pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
-    if !args.foreground {
-        return Err(Failure::new(Kind::Usage, "this version runs in the foreground only")
-            .hint("use `the-loop start --foreground`, in a terminal of its own or under a supervisor"));
+    if args.detached {
+        processes::leave_terminal();
     }
     let setting = setting(context)?;
+    if args.foreground { serve(&setting, context) } else { begin(&setting, context) }
+}
+
+/// Starts one in the background and waits until it is ready or says why not.
+pub(super) fn begin(setting: &Setting, context: &Context) -> Result<Exit, Failure> {
+    beside_nobody(setting)?;
+    let ready = detach::start(setting, context)?;
+    context.out.result(|| ready.document.clone(), || ready.text())?;
+    Ok(Exit::Done)
+}
+
+/// Refuses beside a daemon that runs, of this system or of the earlier one.
+fn beside_nobody(setting: &Setting) -> Result<(), Failure> {
+    if let Some(path) = earlier_daemon::running(setting.layout.root()) {
+        return Err(Failure::new(
+            Kind::Refused,
+            format!("a daemon of the earlier system runs on this root: it holds `{}`", path.display()),
+        )
+        .hint("end it first: both would deliver every event"));
+    }
+    match owner(setting).filter(|owner| owner.kind == "daemon") {
+        Some(owner) => Err(already(owner.pid, &owner.version)),
+        None => Ok(()),
+    }
+}
+
+/// Somebody else is the daemon.
+pub(super) fn already(pid: u32, version: &str) -> Failure {
+    Failure::new(Kind::StoreBusy, format!("already running (pid {pid}, version {version})"))
+        .hint("one daemon serves one store; `the-loop status` shows it")
+}
+
+fn serve(setting: &Setting, context: &Context) -> Result<Exit, Failure> {
+    beside_nobody(setting)?;
     if std::process::Command::new("tmux").arg("-V").output().is_err() {
         context.out.note("`tmux` cannot be run: nothing is delivered until it can; `the-loop doctor` looks again");
     }
     let path = setting.config.webhooks.gh_webhook.path.clone();
-    run::run(&setting, |address| announce(context, address, &path))?;
+    run::run(setting, &Mode::Daemon, |ready| announce(context, ready, &path))?;
     context.out.note("stopped");
     Ok(Exit::Done)
 }
 
 /// Says that everything serves. A reader that went away changes nothing.
-fn announce(context: &Context, address: Option<SocketAddr>, path: &str) {
+fn announce(context: &Context, ready: &Ready, path: &str) {
     let pid = std::process::id();
-    let receiver = address.map(|address| format!("http://{address}{path}"));
+    let receiver = ready.receiver.map(|address| format!("http://{address}{path}"));
     let document = json!({ "ready": true, "pid": pid, "receiver": receiver });
-    let text = match &receiver {
-        Some(url) => format!("ready: pid {pid}, receiver {url}\n"),
-        None => format!("ready: pid {pid}, no receiver\n"),
-    };
-    let _ = context.out.result(|| document, || text);
+    let _ = context.out.result(|| document, || detach::ready_text(pid, receiver.as_deref()));
 }

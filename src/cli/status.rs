@@ -1,24 +1,46 @@
-//! `the-loop status`: whether the daemon runs and how the work stands.
+//! `the-loop status`: whether the daemon gets on, and how the work stands.
+
+use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
+use super::ask::{Asked, ask};
 use super::context::Context;
 use super::exit::{Exit, Failure};
+use super::sessions::local_time;
 use super::setting::{owner, reader, setting};
 use crate::adapters::owner_file::Owner;
 use crate::adapters::system::SystemClock;
 use crate::app::look;
 use crate::app::request::{Look, Response, Status};
+use crate::daemon::compose::Setting;
+use crate::daemon::control::client::Call;
+use crate::daemon::control::wire::{Answer, Phase};
+use crate::daemon::vitals::Progress;
 use crate::domain::ports::Clock as _;
 
 /// Arguments of `status`.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-/// Runs `status`: 0 when the daemon runs and nothing was given up, else 1.
+/// How long the daemon may take to say how it gets on.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// What is known of the daemon.
+enum Daemon {
+    /// It says how it gets on.
+    Says(Box<Progress>),
+    /// It owns the store and does not listen yet, or not any more.
+    Changing(Owner, &'static str),
+    /// None runs.
+    None,
+}
+
+/// Runs `status`: 0 when every part of the daemon gets on and nothing was given up, else 1.
 pub fn run(_: &Args, context: &Context) -> Result<Exit, Failure> {
     let setting = setting(context)?;
-    let owner = owner(&setting).filter(|owner| owner.kind == "daemon");
+    let daemon = daemon(&setting)?;
     let status = match reader(&setting)? {
         Some(reader) => match reader.read(|tx| look::answer(tx, &Look::Status, SystemClock.now()))? {
             Response::Status(status) => Some(status),
@@ -26,28 +48,72 @@ pub fn run(_: &Args, context: &Context) -> Result<Exit, Failure> {
         },
         None => None,
     };
-    context.out.result(|| document(owner.as_ref(), status.as_ref()), || text(owner.as_ref(), status.as_ref()))?;
+    context.out.result(|| document(&daemon, status.as_ref()), || text(&daemon, status.as_ref()))?;
     let given_up = status.is_some_and(|status| status.dead_letters + status.undecidable > 0);
-    Ok(if owner.is_some() && !given_up { Exit::Done } else { Exit::Refused })
+    let well =
+        matches!(&daemon, Daemon::Says(progress) if progress.is_well() && progress.daemon.phase == Phase::Running);
+    Ok(if well && !given_up { Exit::Done } else { Exit::Refused })
 }
 
-fn document(owner: Option<&Owner>, status: Option<&Status>) -> Json {
-    json!({ "daemon": owner, "status": status })
+fn daemon(setting: &Setting) -> Result<Daemon, Failure> {
+    let Some(owner) = owner(setting).filter(|owner| owner.kind == "daemon") else { return Ok(Daemon::None) };
+    Ok(match ask(setting, &Call::Progress, ANSWER)? {
+        Asked::Answered(Answer::Progress(progress)) => Daemon::Says(progress),
+        Asked::Answered(_) | Asked::Changing(_) => Daemon::Changing(owner, "stops"),
+        Asked::Nobody => Daemon::Changing(owner, "starts"),
+    })
 }
 
-fn text(owner: Option<&Owner>, status: Option<&Status>) -> String {
-    let daemon = match owner {
-        Some(owner) => {
-            let receiver = owner.receiver.as_deref().unwrap_or("none");
-            format!("daemon     runs, pid {}, version {}, receiver {receiver}\n", owner.pid, owner.version)
+fn document(daemon: &Daemon, status: Option<&Status>) -> Json {
+    match daemon {
+        Daemon::Says(progress) => json!({ "daemon": progress, "status": status }),
+        Daemon::Changing(owner, what) => {
+            json!({ "daemon": { "daemon": { "pid": owner.pid, "program": owner.version, "phase": what } }, "status": status })
         }
-        None => "daemon     does not run\n".to_owned(),
+        Daemon::None => json!({ "daemon": null, "status": status }),
+    }
+}
+
+fn text(daemon: &Daemon, status: Option<&Status>) -> String {
+    let mut text = match daemon {
+        Daemon::Says(progress) => progress_text(progress),
+        Daemon::Changing(owner, what) => format!("daemon     {what}, pid {}, version {}\n", owner.pid, owner.version),
+        Daemon::None => "daemon     does not run\n".to_owned(),
     };
-    let Some(status) = status else { return format!("{daemon}store      none yet\n") };
+    text.push_str(&status.map_or_else(|| "store      none yet\n".to_owned(), status_text));
+    text
+}
+
+fn progress_text(progress: &Progress) -> String {
+    let hello = &progress.daemon;
+    let phase = match hello.phase {
+        Phase::Starting => "starts",
+        Phase::Running => "runs",
+        Phase::Stopping => "stops",
+    };
+    let since = local_time(&progress.since);
+    let mut text = format!("daemon     {phase}, pid {}, version {}, since {since}\n", hello.pid, hello.program);
+    let last = progress.last_webhook.as_deref().map_or_else(|| "none yet".to_owned(), local_time);
+    match &progress.receiver {
+        Some(url) => drop(writeln!(text, "receiver   {url}, last delivery: {last}")),
+        None => text.push_str("receiver   none\n"),
+    }
+    for part in &progress.parts {
+        if let Some(trouble) = &part.trouble {
+            let _ = writeln!(text, "trouble    {}: {trouble}", part.name);
+        }
+    }
+    if !progress.needs_restart.is_empty() {
+        let _ = writeln!(text, "restart    needed for {}", progress.needs_restart.join(", "));
+    }
+    text
+}
+
+fn status_text(status: &Status) -> String {
     let oldest = status.oldest_waiting_seconds.map_or(String::new(), |age| format!(", the oldest for {age} s"));
     let held = if status.held > 0 { format!(", {} of them held", status.held) } else { String::new() };
     format!(
-        "{daemon}sessions   {}{held}\neffects    {} waiting in {} lanes{oldest}, {} being done\ngiven up   {} effects, {} events\n\
+        "sessions   {}{held}\neffects    {} waiting in {} lanes{oldest}, {} being done\ngiven up   {} effects, {} events\n\
          portable   {} files to be written\n",
         status.sessions,
         status.waiting,

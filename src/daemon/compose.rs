@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
+use super::control::Place;
 use crate::adapters::config_files::{CONFIG_VARIABLE, ConfigFileError};
 use crate::adapters::portable_files::PortableDir;
 use crate::adapters::system::{RandomIds, SystemClock};
@@ -124,6 +125,13 @@ impl Setting {
         config.pass.clone_from(&routing.environment.pass);
         config.known_servers = known_servers;
         Ok(Tmux::new(config)?)
+    }
+
+    /// Where the control socket of `store` lies.
+    pub fn control_place(&self, store: &Store) -> Place {
+        let runtime =
+            self.environment.iter().find(|(name, _)| name == "XDG_RUNTIME_DIR").map(|(_, value)| value.as_os_str());
+        Place::of(&self.layout, &store.id(), runtime, &std::env::temp_dir())
     }
 
     /// This machine's user name, for the command line's own words.

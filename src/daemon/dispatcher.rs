@@ -3,7 +3,7 @@
 //! A lane is advanced by one worker at a time. Workers sleep until a lane has news or its retry is due; idle lanes cost
 //! nothing.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ enum Pool {
 /// Lanes to look at, each at most once.
 #[derive(Default)]
 struct Queue {
-    order: VecDeque<RefKey>,
+    order: VecDeque<(Instant, RefKey)>,
     members: HashSet<RefKey>,
 }
 
@@ -37,7 +37,7 @@ struct Queue {
 struct Lanes {
     quick: Queue,
     slow: Queue,
-    running: HashSet<RefKey>,
+    running: HashMap<RefKey, Instant>,
     /// Got news while it was being advanced.
     news: HashSet<RefKey>,
     due: BTreeSet<(Instant, RefKey)>,
@@ -112,18 +112,29 @@ impl Notifier {
     }
 }
 
+impl Notifier {
+    /// How long the longest look at a lane has gone on, and how long a lane has waited for a worker.
+    pub fn longest(&self) -> (Duration, Duration) {
+        let lanes = self.0.lock();
+        let running = lanes.running.values().min().map(Instant::elapsed).unwrap_or_default();
+        let first =
+            [&lanes.quick, &lanes.slow].into_iter().filter_map(|queue| queue.order.front()).map(|(at, _)| at).min();
+        (running, first.map(Instant::elapsed).unwrap_or_default())
+    }
+}
+
 impl Queue {
     /// Adds a lane; false when it waits already.
     fn push(&mut self, lane: RefKey) -> bool {
         let is_new = self.members.insert(lane.clone());
         if is_new {
-            self.order.push_back(lane);
+            self.order.push_back((Instant::now(), lane));
         }
         is_new
     }
 
     fn pop(&mut self) -> Option<RefKey> {
-        let lane = self.order.pop_front()?;
+        let (_, lane) = self.order.pop_front()?;
         self.members.remove(&lane);
         Some(lane)
     }
@@ -134,7 +145,7 @@ impl Lanes {
     /// an end must not wait behind the clones of others.
     fn enqueue(&mut self, lane: RefKey, pool: Pool) -> Option<Pool> {
         let is_new = match pool {
-            _ if self.running.contains(&lane) => {
+            _ if self.running.contains_key(&lane) => {
                 self.news.insert(lane);
                 false
             }
@@ -182,11 +193,13 @@ impl Lanes {
                 Pool::Quick => self.quick.pop(),
                 Pool::Slow => self.slow.pop(),
             }?;
-            if self.running.insert(lane.clone()) {
-                return Some(lane);
+            if self.running.contains_key(&lane) {
+                // The other pool has it right now and looks again afterwards.
+                self.news.insert(lane);
+                continue;
             }
-            // The other pool has it right now and looks again afterwards.
-            self.news.insert(lane);
+            self.running.insert(lane.clone(), Instant::now());
+            return Some(lane);
         }
     }
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::exporter::trouble;
 use super::journal::{Sink, Told};
 use super::receiver::{Answer, Door, DoorHeaders, Inbound};
+use super::vitals::Vitals;
 use super::wake::Wake;
 use crate::app::App;
 use crate::app::ingest::{Arrival, Taken};
@@ -27,13 +28,14 @@ pub struct WebhookDoor {
     gate: Gate,
     wake: Wake,
     sink: Sink,
+    vitals: Vitals,
     folder: Told,
 }
 
 impl WebhookDoor {
     /// A door that lets in what `gate` admits.
-    pub fn new(app: App, gate: Gate, wake: Wake, sink: Sink) -> Arc<Self> {
-        Arc::new(Self { app, gate, wake, sink, folder: Told::default() })
+    pub fn new(app: App, gate: Gate, wake: Wake, sink: Sink, vitals: Vitals) -> Arc<Self> {
+        Arc::new(Self { app, gate, wake, sink, vitals, folder: Told::default() })
     }
 
     /// Everything that needs no store: who sent it, what it is.
@@ -116,11 +118,13 @@ impl Door for WebhookDoor {
         let arrival = match self.read(&request) {
             Err(refused) => return done(self.reject(&request.headers, refused)),
             Ok(Read::Ping) => {
+                self.vitals.delivered();
                 self.sink.put(LogEntry::info(EventName::WebhookReceived).with("name", "ping"));
                 return done(Answer::Pong);
             }
             Ok(Read::Event(arrival)) => arrival,
         };
+        self.vitals.delivered();
         drop(request);
         self.adopt(&arrival.event);
         let wake = self.wake.clone();

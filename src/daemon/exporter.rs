@@ -58,6 +58,11 @@ impl Exporter {
         Self { app, wake, sink, pace, held: BTreeMap::new(), refused: None, told: Told::default() }
     }
 
+    /// What troubles it, for whoever asks.
+    pub fn told(&self) -> Told {
+        self.told.clone()
+    }
+
     /// Runs until the bell is closed, then serves every mark that is left, at most for `limit`.
     pub fn run(mut self, bell: &Bell, limit: Duration) {
         self.begin();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::wake::Bell;
 use crate::app::App;
 use crate::app::journal::Drain;
-use crate::domain::log::LogEntry;
+use crate::domain::log::{EventName, LogEntry};
 use crate::domain::time::Time;
 
 /// Entries of this process that wait at most; refused requests are anybody's to make, so the rest is dropped.
@@ -48,10 +48,20 @@ impl Sink {
 }
 
 /// The last trouble that was put into the log, so that one that lasts is one line.
-#[derive(Default)]
-pub struct Told(Mutex<Option<LogEntry>>);
+#[derive(Clone, Default)]
+pub struct Told(Arc<Mutex<Option<LogEntry>>>);
 
 impl Told {
+    /// What troubles its loop right now.
+    pub fn last(&self) -> Option<LogEntry> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps `entry` without putting it anywhere: the log itself is in trouble.
+    fn keep(&self, entry: Option<LogEntry>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = entry;
+    }
+
     /// Puts `entry` unless it was the last; `None` when all is well again.
     pub fn tell(&self, sink: &Sink, entry: Option<LogEntry>) {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,21 +72,28 @@ impl Told {
     }
 }
 
-/// Writes until the bell is closed, then what is left.
-pub fn run(app: &App, mut drain: Drain, sink: &Sink, bell: &Bell) {
+/// Writes until the bell is closed, then what is left. `told` holds why the log cannot be written, while it cannot.
+pub fn run(app: &App, mut drain: Drain, sink: &Sink, bell: &Bell, told: &Told) {
     while bell.sleep(IDLE) {
-        write(app, &mut drain, sink);
+        write(app, &mut drain, sink, told);
         if !bell.is_closed() {
             std::thread::sleep(PAUSE);
         }
     }
-    write(app, &mut drain, sink);
+    write(app, &mut drain, sink, told);
 }
 
 /// What cannot be written stays in the store and is tried again with the next ring.
-fn write(app: &App, drain: &mut Drain, sink: &Sink) {
+fn write(app: &App, drain: &mut Drain, sink: &Sink, told: &Told) {
     let mut own = sink.take();
-    while let Ok(true) = drain.run(app, &own) {
-        own.clear();
+    loop {
+        match drain.run(app, &own) {
+            Ok(true) => own.clear(),
+            Ok(false) => return told.keep(None),
+            Err(error) => {
+                let entry = LogEntry::warn(EventName::ServerTrouble).with("reason", error.to_string());
+                return told.keep(Some(entry));
+            }
+        }
     }
 }

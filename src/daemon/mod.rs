@@ -1,11 +1,16 @@
 //! Composition for the long run; the only home of tokio and warp.
 
+pub mod answering;
 pub mod compose;
+pub mod control;
 pub mod dispatcher;
 pub mod door;
 pub mod exporter;
 pub mod journal;
+mod loops;
 pub mod receiver;
+pub mod reload;
 pub mod run;
 mod upkeep;
+pub mod vitals;
 pub mod wake;

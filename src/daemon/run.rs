@@ -1,35 +1,27 @@
 //! The daemon's life: what is started in which order, and ended in which order, each step with a deadline.
 
 use std::net::{IpAddr, SocketAddr};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
+use super::answering::{Answering, Life};
 use super::compose::{ComposeError, Setting, open_store};
-use super::dispatcher::Dispatcher;
+use super::control::{self, PlaceError};
 use super::door::WebhookDoor;
-use super::exporter::{Exporter, Pace};
-use super::journal::{self, Sink};
+use super::loops::Loops;
 use super::receiver::{self, HookPath, Limits, PathError};
-use super::upkeep;
-use super::wake::{Bell, Wake};
 use crate::adapters::config_files::webhook_secret;
-use crate::adapters::event_log::EventLogFile;
 use crate::adapters::owner_file::{self, Owner, OwnerFileError};
+use crate::adapters::supervisor;
 use crate::app::App;
-use crate::app::journal::Drain;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::ports::LogError;
 use crate::domain::signature::{Gate, GateError};
 use crate::store::{Store, StoreError};
-
-/// How long the last portable files may take at shutdown.
-const FILES_END: Duration = Duration::from_secs(10);
-/// How long running effects may take to end at shutdown.
-const EFFECTS_END: Duration = Duration::from_secs(10);
 
 /// Why the daemon did not start.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +52,9 @@ pub enum StartError {
         /// Why.
         source: std::io::Error,
     },
+    /// The control socket cannot be made.
+    #[error("could not make the control socket: {0}")]
+    Control(#[from] PlaceError),
     /// The event log cannot be written.
     #[error(transparent)]
     Log(#[from] LogError),
@@ -84,52 +79,103 @@ impl From<StoreError> for StartError {
     }
 }
 
-/// Runs until SIGTERM or SIGINT; `ready` is told the receiver's address once everything serves.
-pub fn run(setting: &Setting, ready: impl FnOnce(Option<SocketAddr>)) -> Result<(), StartError> {
+/// How the owner runs.
+pub enum Mode<'m> {
+    /// With its listeners, until it is told to end.
+    Daemon,
+    /// Without listeners, until the work of one command is done: asked now and then, of the store.
+    Until(&'m (dyn Fn(&App) -> bool + Sync)),
+}
+
+impl Mode<'_> {
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::Daemon => "daemon",
+            Self::Until(_) => "command",
+        }
+    }
+}
+
+/// Who and where the owner is, once everything serves.
+#[derive(Debug, Clone)]
+pub struct Ready {
+    /// Where the receiver listens.
+    pub receiver: Option<SocketAddr>,
+}
+
+/// Runs until SIGTERM, SIGINT or a word over the control socket; `ready` is called once everything serves.
+///
+/// # Errors
+/// Why it did not start, or did not end well.
+pub fn run(setting: &Setting, mode: &Mode<'_>, ready: impl FnOnce(&Ready)) -> Result<(), StartError> {
     let store = match open_store(&setting.layout) {
         Err(StoreError::Busy) => {
-            return Err(StartError::Owned { owner: owner_file::read(&setting.layout.owner_file()) });
+            return Err(StartError::Owned { owner: owner_file::living(&setting.layout.owner_file()) });
         }
         opened => opened?,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let result = runtime.block_on(serve(setting, &store, ready));
+    let result = runtime.block_on(serve(setting, &store, mode, ready));
     // What the listener still does for requests that were cut may not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
-    owner_file::empty(&setting.layout.pid_file());
+    if matches!(mode, Mode::Daemon) {
+        owner_file::empty(&setting.layout.pid_file());
+    }
     owner_file::empty(&setting.layout.owner_file());
     let closed = store.close();
     result?;
     Ok(closed?)
 }
 
-async fn serve(setting: &Setting, store: &Store, ready: impl FnOnce(Option<SocketAddr>)) -> Result<(), StartError> {
+async fn serve(
+    setting: &Setting,
+    store: &Store,
+    mode: &Mode<'_>,
+    ready: impl FnOnce(&Ready),
+) -> Result<(), StartError> {
     let mut signals = Signals::listen()?;
-    let gate = gate(setting)?;
-    let listener = listener(setting).await?;
+    let place = setting.control_place(store);
+    let owner = Owner { socket: Some(place.path().to_owned()), ..Owner::this(mode.kind()) };
+    owner_file::write(&setting.layout.owner_file(), &owner)?;
+    let daemon = matches!(mode, Mode::Daemon);
+    let gate = if daemon { gate(setting)? } else { None };
+    let listener = if daemon { listener(setting).await? } else { None };
     let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
     let app = setting.app(store.clone())?;
     let loops = Loops::start(setting, &app)?;
-    let owner = Owner { receiver: address.map(|address| address.to_string()), ..Owner::this("daemon") };
+    let life = Arc::new(Life::default());
+    // From here on commands are answered; until then they find no socket and wait.
+    let bound = control::bind(&place)?;
+    let owner = Owner { receiver: address.map(|address| address.to_string()), ..owner };
     owner_file::write(&setting.layout.owner_file(), &owner)?;
-    owner_file::write_pid(&setting.layout.pid_file(), owner.pid)?;
+    if daemon {
+        owner_file::write_pid(&setting.layout.pid_file(), &owner)?;
+    }
     loops.sink.put(LogEntry::info(EventName::ServerStarted).with("version", env!("CARGO_PKG_VERSION")));
     let (stop, stopped) = watch::channel(false);
+    let (stop_control, control_stopped) = watch::channel(false);
+    let answering = Arc::new(answering(setting, mode, &app, &loops, address, &life));
+    let control = tokio::spawn(control::serve(bound, answering, control_stopped));
     let receiver = match (listener, gate) {
         (Some(listener), Some(gate)) => {
             let unsigned = gate.is_unsigned();
-            let door = WebhookDoor::new(app, gate, loops.wake.clone(), loops.sink.clone());
+            let door =
+                WebhookDoor::new(app.clone(), gate, loops.wake.clone(), loops.sink.clone(), loops.vitals.clone());
             let path = HookPath::parse(&setting.config.webhooks.gh_webhook.path)?;
             let settings = receiver::Settings { path, loopback_host_only: unsigned, limits: Limits::default() };
             Some(tokio::spawn(receiver::serve(listener, door, settings, stopped)))
         }
         _ => None,
     };
-    ready(address);
-    signals.first().await;
+    life.serves();
+    supervisor::ready();
+    ready(&Ready { receiver: address });
+    wait_for_the_end(&mut signals, &life, &loops, mode, &app).await;
+    life.ends();
+    supervisor::stopping();
     // A second signal exits now: what was committed is kept, what was claimed is recovered.
     tokio::spawn(async move {
-        signals.first().await;
+        while signals.next().await != Word::End {}
         std::process::exit(130);
     });
     let _ = stop.send(true);
@@ -137,24 +183,84 @@ async fn serve(setting: &Setting, store: &Store, ready: impl FnOnce(Option<Socke
         // Its own deadline bounds this.
         let _ = receiver.await;
     }
-    tokio::task::spawn_blocking(move || loops.stop()).await.map_err(|error| StartError::System(error.into()))
+    let ended = tokio::task::spawn_blocking(move || loops.stop()).await;
+    // Commands hear that it ends until nothing else is left to end.
+    let _ = stop_control.send(true);
+    let _ = control.await;
+    ended.map_err(|error| StartError::System(error.into()))
 }
 
-/// SIGTERM and SIGINT.
+fn answering(
+    setting: &Setting,
+    mode: &Mode<'_>,
+    app: &App,
+    loops: &Loops,
+    address: Option<SocketAddr>,
+    life: &Arc<Life>,
+) -> Answering {
+    let path = &setting.config.webhooks.gh_webhook.path;
+    Answering {
+        app: app.clone(),
+        wake: loops.wake.clone(),
+        vitals: loops.vitals.clone(),
+        reload: Arc::clone(&loops.reloads),
+        receiver: address.map(|address| format!("http://{address}{path}")),
+        configuration: setting.file.as_ref().map(|file| file.display().to_string()),
+        kind: mode.kind(),
+        life: Arc::clone(life),
+    }
+}
+
+/// Time between two questions whether a command's work is done.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Serves until a signal, a word over the socket or the end of the work; SIGHUP reads the configuration again.
+async fn wait_for_the_end(signals: &mut Signals, life: &Life, loops: &Loops, mode: &Mode<'_>, app: &App) {
+    let mut clock = tokio::time::interval(ASK_AGAIN);
+    loop {
+        tokio::select! {
+            word = signals.next() => match word {
+                Word::End => return,
+                Word::Reload => loops.reloads.ask(),
+            },
+            () = life.told_to_end() => return,
+            _ = clock.tick(), if matches!(mode, Mode::Until(_)) => {
+                if let Mode::Until(done) = mode && tokio::task::block_in_place(|| done(app)) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// What a signal says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    End,
+    Reload,
+}
+
+/// SIGTERM and SIGINT, which end, and SIGHUP, which does not.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    hang_up: Signal,
 }
 
 impl Signals {
     fn listen() -> std::io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
     }
 
-    async fn first(&mut self) {
+    async fn next(&mut self) -> Word {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => Word::End,
+            _ = self.interrupt.recv() => Word::End,
+            _ = self.hang_up.recv() => Word::Reload,
         }
     }
 }
@@ -186,73 +292,6 @@ async fn listener(setting: &Setting) -> Result<Option<TcpListener>, StartError> 
     }
     let address = SocketAddr::new(address(&hook.host)?, hook.port);
     TcpListener::bind(address).await.map(Some).map_err(|source| StartError::Listen { address, source })
-}
-
-/// The threads that run beside the listener.
-struct Loops {
-    dispatcher: Dispatcher,
-    exporter: (Bell, JoinHandle<()>),
-    upkeep: (Bell, JoinHandle<()>),
-    journal: Option<(Bell, JoinHandle<()>)>,
-    wake: Wake,
-    sink: Sink,
-}
-
-impl Loops {
-    fn start(setting: &Setting, app: &App) -> Result<Self, StartError> {
-        let routing = &setting.config.routing;
-        let (export_bell, journal_bell, upkeep_bell) = (Bell::default(), Bell::default(), Bell::default());
-        let dispatcher = Dispatcher::start(
-            app.clone(),
-            routing.max_concurrent_dispatches as usize,
-            routing.max_concurrent_spawns as usize,
-        )?;
-        let wake = Wake::new(dispatcher.notifier(), export_bell.clone(), journal_bell.clone());
-        let sink = Sink::new(app.clone(), journal_bell.clone());
-        let journal = match setting.config.event_log.enabled {
-            true => Some(journal_loop(setting, app, &sink, &journal_bell)?),
-            false => None,
-        };
-        let exporter = Exporter::new(app.clone(), wake.clone(), sink.clone(), Pace::default());
-        let bell = export_bell.clone();
-        let exporter = spawn("exporter", move || exporter.run(&bell, FILES_END))?;
-        let wake_of_upkeep = wake.clone();
-        let upkeep = spawn("upkeep", {
-            let (app, bell) = (app.clone(), upkeep_bell.clone());
-            move || upkeep::run(&app, &wake_of_upkeep, &bell)
-        })?;
-        // What an earlier run left: claims to recover, effects to do, files to write, a trail to carry on.
-        wake.taken(app.waiting_lanes()?, true);
-        Ok(Self { dispatcher, exporter: (export_bell, exporter), upkeep: (upkeep_bell, upkeep), journal, wake, sink })
-    }
-
-    /// Ends effects first, then what follows from them, and the trail last.
-    fn stop(self) {
-        let settled = self.dispatcher.stop(EFFECTS_END);
-        for (bell, thread) in [self.exporter, self.upkeep] {
-            bell.close();
-            // A panicked loop has nothing left to end.
-            let _ = thread.join();
-        }
-        self.sink.put(LogEntry::info(EventName::ServerStopped).with("settled", settled));
-        if let Some((bell, thread)) = self.journal {
-            bell.close();
-            let _ = thread.join();
-        }
-    }
-}
-
-fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name(name.to_owned()).spawn(body)
-}
-
-fn journal_loop(setting: &Setting, app: &App, sink: &Sink, bell: &Bell) -> Result<(Bell, JoinHandle<()>), StartError> {
-    let log = &setting.config.event_log;
-    let file = EventLogFile::new(setting.config.event_log_file(&setting.home), log.max_bytes, log.keep);
-    let drain = Drain::new(Box::new(file), &app.store().id().0, std::process::id())?;
-    let (app, sink, bell_of_loop) = (app.clone(), sink.clone(), bell.clone());
-    let thread = spawn("journal", move || journal::run(&app, drain, &sink, &bell_of_loop))?;
-    Ok((bell.clone(), thread))
 }
 
 #[cfg(test)]

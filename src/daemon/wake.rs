@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::dispatcher::Notifier;
 use crate::domain::reference::RefKey;
@@ -53,6 +53,8 @@ pub struct Bell(Arc<(Mutex<Rung>, Condvar)>);
 struct Rung {
     rung: bool,
     closed: bool,
+    /// Since when its loop has been away from it; `None` while it sleeps here, or has not begun.
+    away: Option<Instant>,
 }
 
 impl Bell {
@@ -73,11 +75,19 @@ impl Bell {
 
     /// Sleeps until rung or `limit` is over; false when it was closed.
     pub fn sleep(&self, limit: Duration) -> bool {
-        let guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        guard.away = None;
         let idle = |state: &mut Rung| !state.rung && !state.closed;
         let (mut guard, _) = self.0.1.wait_timeout_while(guard, limit, idle).unwrap_or_else(PoisonError::into_inner);
         guard.rung = false;
+        guard.away = Some(Instant::now());
         !guard.closed
+    }
+
+    /// How long its loop has been busy without coming back.
+    pub fn silence(&self) -> Duration {
+        let away = self.0.0.lock().unwrap_or_else(PoisonError::into_inner).away;
+        away.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// Whether it was closed.

@@ -88,6 +88,12 @@ event_names! {
     ServerStarted => "server.started",
     /// The daemon ends.
     ServerStopped => "server.stopped",
+    /// The configuration was read again and holds from now on.
+    ServerReloaded => "server.reloaded",
+    /// The configuration changed and cannot be used; the one before holds on.
+    ServerReloadFailed => "server.reload_failed",
+    /// A part of the daemon does not get on.
+    ServerTrouble => "server.trouble",
     /// One poll cycle.
     PollCycle => "poll.cycle",
     /// One item of a poll failed.

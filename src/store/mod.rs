@@ -69,7 +69,23 @@ impl Store {
     /// [`StoreError::Busy`] when another process owns it for two seconds on; what cannot be used is refused and left
     /// byte for byte as it was.
     pub fn open(path: &Path, ids: &dyn Ids) -> Result<Self, StoreError> {
-        let (database, id) = open::open(path, ids, migrate::STEPS)?;
+        Self::owned(path, open::open(path, ids, migrate::STEPS)?)
+    }
+
+    /// The same with one try: [`StoreError::Busy`] at once while another process owns the store.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn try_open(path: &Path, ids: &dyn Ids) -> Result<Self, StoreError> {
+        Self::owned(path, open::open_once(path, ids, migrate::STEPS)?)
+    }
+
+    /// Whether some process owns the store at `path` right now. Migrates nothing.
+    pub fn is_owned(path: &Path) -> bool {
+        matches!(open::open_existing(path, migrate::STEPS, false), Err(StoreError::Busy))
+    }
+
+    fn owned(path: &Path, (database, id): open::Opened) -> Result<Self, StoreError> {
         let engine = Arc::new(Engine::new(database, id, path.to_owned(), true));
         let queue = Arc::new(Queue::default());
         let thread = {

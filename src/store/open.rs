@@ -42,14 +42,19 @@ pub(super) type Opened = (Database, StoreId);
 
 /// Opens or makes the store at `path` for writing, migrated by `steps`; waits [`PATIENCE`] for one in use.
 pub(super) fn open(path: &Path, ids: &dyn Ids, steps: &[Step]) -> Result<Opened, StoreError> {
+    patiently(|| open_once(path, ids, steps))
+}
+
+/// The same with one try.
+pub(super) fn open_once(path: &Path, ids: &dyn Ids, steps: &[Step]) -> Result<Opened, StoreError> {
     make_parent(path)?;
-    let opened = patiently(|| match open_existing(path, steps, true) {
+    let opened = match open_existing(path, steps, true) {
         Err(StoreError::Missing) => {
             create(path, ids, steps)?;
             open_existing(path, steps, true)
         }
         other => other,
-    })?;
+    }?;
     remove_leftovers(path);
     Ok(opened)
 }

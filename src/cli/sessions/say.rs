@@ -18,7 +18,7 @@ use crate::domain::portable::Command;
 pub(super) fn run(word: &Command, arg: &WorkItemArg, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
     let item = item(arg, setting)?;
     let actor = setting.user().unwrap_or_else(|| "operator".into());
-    let response = order(setting, Order::Command { item, word: word.clone(), actor })?;
+    let response = order(setting, &Order::Command { item, word: word.clone(), actor })?;
     let Response::Commanded(commanded) = response else {
         return Err(Failure::new(Kind::Bug, "a command was answered with something else"));
     };

@@ -1,0 +1,212 @@
+//! Who carries out an order: the owner of the store over its control socket, or this command itself while nobody owns
+//! it.
+//!
+//! The command owns the store for moments: one to decide, one to settle each ending it did. Whoever owns it meanwhile
+//! has everything he needs in the store.
+
+use std::time::{Duration, Instant};
+
+use super::exit::{Failure, Kind};
+use super::setting::{owner, store_failure};
+use crate::adapters::owner_file::{self, Owner};
+use crate::adapters::system::RandomIds;
+use crate::app::App;
+use crate::app::order::Answered;
+use crate::app::request::{Order, Request, Response};
+use crate::daemon::compose::Setting;
+use crate::daemon::control::client::{Call, CallError, call};
+use crate::daemon::control::wire::{Answer, Hello, PROGRAM, Phase};
+use crate::store::{Store, StoreError};
+
+/// How long a dying owner, a command's moment or somebody's repair is waited for.
+const MOMENT: Duration = Duration::from_secs(2);
+/// How long a daemon that starts or stops is waited for.
+const CHANGE: Duration = Duration::from_secs(20);
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(10);
+/// How long an answer may take that comes after many files were written.
+const LONG_ANSWER: Duration = Duration::from_secs(170);
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Endings done for one order.
+const ERRANDS: usize = 64;
+
+/// Who carried out an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doer {
+    /// The daemon: what follows is under way.
+    Daemon,
+    /// This command: what takes long waits for a daemon.
+    Command,
+}
+
+/// Has an order carried out.
+pub(super) fn order(setting: &Setting, order: &Order) -> Result<(Response, Doer), Failure> {
+    let begun = Instant::now();
+    loop {
+        match ask(setting, &Call::Request(Request::Order(order.clone())), patience(order))? {
+            Asked::Answered(Answer::Response(response)) => return Ok((*response, Doer::Daemon)),
+            Asked::Answered(Answer::Trouble(trouble)) => return Err(trouble.into()),
+            Asked::Answered(_) => return Err(Failure::new(Kind::Bug, "an order was answered with something else")),
+            Asked::Nobody => {}
+            Asked::Changing(hello) if begun.elapsed() > CHANGE => return Err(changing(&hello)),
+            Asked::Changing(_) => {}
+        }
+        match Store::try_open(&setting.layout.store_file(), &RandomIds) {
+            Ok(store) => return own(setting, store, order).map(|response| (response, Doer::Command)),
+            Err(StoreError::Busy) if begun.elapsed() < limit(setting) => std::thread::sleep(PAUSE),
+            Err(error) => return Err(store_failure(setting, error)),
+        }
+    }
+}
+
+/// A daemon without a socket is starting, and that may take longer than a command's moment.
+fn limit(setting: &Setting) -> Duration {
+    if owner(setting).is_some_and(|owner| owner.kind == "daemon") { CHANGE } else { MOMENT }
+}
+
+const fn patience(order: &Order) -> Duration {
+    match order {
+        Order::Export => LONG_ANSWER,
+        _ => ANSWER,
+    }
+}
+
+/// What came of asking.
+pub(super) enum Asked {
+    /// The owner answered.
+    Answered(Answer),
+    /// Nobody listens: nobody owns the store, or its owner has not begun to listen.
+    Nobody,
+    /// The owner starts or stops.
+    Changing(Hello),
+}
+
+/// Asks the owner over its socket.
+pub(super) fn ask(setting: &Setting, asked: &Call, limit: Duration) -> Result<Asked, Failure> {
+    let Some(owner) = owner(setting) else { return Ok(Asked::Nobody) };
+    let Some(socket) = &owner.socket else { return stopped(&owner).map_or(Ok(Asked::Nobody), Err) };
+    if let Some(failure) = stopped(&owner) {
+        return Err(failure);
+    }
+    match call(socket, asked, limit) {
+        Ok(Answer::Hello(hello)) if hello.program != PROGRAM && !matches!(asked, Call::Hello | Call::Stop) => {
+            Err(other_version(&hello))
+        }
+        Ok(Answer::Trouble(_)) if is_stopping(socket) => Ok(Asked::Changing(Hello {
+            program: owner.version,
+            pid: owner.pid,
+            kind: owner.kind,
+            phase: Phase::Stopping,
+        })),
+        Ok(answer) => Ok(Asked::Answered(answer)),
+        Err(CallError::Unreachable { .. }) => Ok(Asked::Nobody),
+        Err(error) => Err(stopped(&owner).unwrap_or_else(|| silent(&owner, &error))),
+    }
+}
+
+/// Trouble from an owner that is ending is no answer: it is asked again, or the store taken once it is free.
+fn is_stopping(socket: &std::path::Path) -> bool {
+    matches!(call(socket, &Call::Hello, MOMENT), Ok(Answer::Hello(hello)) if hello.phase == Phase::Stopping)
+}
+
+fn stopped(owner: &Owner) -> Option<Failure> {
+    let Owner { kind, pid, .. } = owner;
+    owner.is_stopped().then(|| {
+        Failure::new(Kind::StoreBusy, format!("the store is owned by the {kind} with pid {pid}, which is stopped"))
+            .hint("it was suspended by a signal or a debugger; let it go on, and ask again")
+    })
+}
+
+fn silent(owner: &Owner, error: &CallError) -> Failure {
+    let Owner { kind, pid, version, .. } = owner;
+    Failure::new(Kind::NoAnswer, format!("the {kind} with pid {pid} (version {version}) owns the store: {error}"))
+        .hint("what was asked may still be done; `the-loop status` tells how it gets on")
+}
+
+fn other_version(hello: &Hello) -> Failure {
+    let Hello { kind, pid, program, .. } = hello;
+    Failure::new(
+        Kind::OtherVersion,
+        format!("the {kind} with pid {pid} is version {program}, this program is version {PROGRAM}"),
+    )
+    .hint("`the-loop restart` puts this version in its place")
+}
+
+fn changing(hello: &Hello) -> Failure {
+    let Hello { kind, pid, .. } = hello;
+    Failure::new(Kind::NoAnswer, format!("the {kind} with pid {pid} has been stopping for {} s", CHANGE.as_secs()))
+        .hint("`the-loop status` tells whether it still runs")
+}
+
+/// The store, owned by this command for a moment.
+struct Moment<'s> {
+    setting: &'s Setting,
+    store: Store,
+    app: App,
+}
+
+impl<'s> Moment<'s> {
+    fn begin(setting: &'s Setting, store: Store) -> Result<Self, Failure> {
+        // Advisory: a command whose name cannot be written still owns the store.
+        let _ = owner_file::write(&setting.layout.owner_file(), &Owner::this("command"));
+        let app = setting.app(store.clone())?;
+        Ok(Self { setting, store, app })
+    }
+
+    /// Gives the store back; the app still reaches what is outside.
+    fn end(self) -> Result<App, Failure> {
+        owner_file::empty(&self.setting.layout.owner_file());
+        self.store.close()?;
+        Ok(self.app)
+    }
+}
+
+/// Carries the order out as the owner, and does the endings that follow from it.
+fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failure> {
+    let moment = Moment::begin(setting, store)?;
+    let Answered { mut response, lanes, items } = match moment.app.respond(&Request::Order(order.clone())) {
+        Ok(answered) => answered,
+        Err(trouble) => {
+            moment.end()?;
+            return Err(trouble.into());
+        }
+    };
+    if !items.is_empty() {
+        moment.app.export_items(&items)?;
+    }
+    let mut errands = Vec::new();
+    for lane in &lanes {
+        errands.extend(moment.app.next_errand(lane)?);
+    }
+    count_waiting(&moment.app, &mut response)?;
+    let mut app = moment.end()?;
+    for _ in 0..ERRANDS {
+        if errands.is_empty() {
+            break;
+        }
+        let returned: Vec<_> = errands.drain(..).map(|errand| app.run_errand(errand)).collect();
+        let store = match Store::open(&setting.layout.store_file(), &RandomIds) {
+            // A daemon came: it finds the claims, and an ending that is done again does nothing twice.
+            Err(StoreError::Busy) => break,
+            opened => opened?,
+        };
+        let moment = Moment::begin(setting, store)?;
+        for returned in returned {
+            errands.extend(moment.app.settle_errand(returned)?);
+        }
+        count_waiting(&moment.app, &mut response)?;
+        app = moment.end()?;
+    }
+    Ok(response)
+}
+
+/// What is left for a daemon, counted after what was done.
+fn count_waiting(app: &App, response: &mut Response) -> Result<(), Failure> {
+    if let Response::Commanded(commanded) = response
+        && let Ok(item) = crate::domain::reference::WorkItemRef::parse(&commanded.work_item)
+    {
+        commanded.waiting = app.waiting(&item)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! `the-loop stop`: ends the daemon, and waits until the store is free.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::ask::{Asked, ask};
+use super::context::Context;
+use super::exit::{Exit, Failure, Kind};
+use super::setting::{owner, setting};
+use crate::adapters::owner_file::Owner;
+use crate::daemon::compose::Setting;
+use crate::daemon::control::client::Call;
+use crate::store::Store;
+
+/// Arguments of `stop`.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+/// How long the daemon may take to answer that it ends.
+const ANSWER: Duration = Duration::from_secs(5);
+/// How long it may take to end: effects, files and listeners have their own deadlines within this.
+const END: Duration = Duration::from_secs(40);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Runs `stop`.
+pub fn run(_: &Args, context: &Context) -> Result<Exit, Failure> {
+    let setting = setting(context)?;
+    match end(&setting)? {
+        Some(pid) => context.out.result(|| json!({ "stopped": pid }), || format!("stopped: pid {pid}\n"))?,
+        None => context.out.result(|| json!({ "stopped": null }), || "nothing to do: no daemon runs\n".to_owned())?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Ends the daemon; its pid, or `None` when none ran.
+pub(super) fn end(setting: &Setting) -> Result<Option<u32>, Failure> {
+    let Some(owner) = owner(setting).filter(|owner| owner.kind == "daemon") else { return nobody(setting) };
+    match ask(setting, &Call::Stop, ANSWER) {
+        Ok(Asked::Answered(_) | Asked::Changing(_)) => {}
+        // It does not listen: it starts, or its socket was taken away. The process is the one that wrote the file.
+        Ok(Asked::Nobody) => drop(owner.terminate()),
+        Err(failure) if owner.is_stopped() => return Err(failure),
+        Err(_) => drop(owner.terminate()),
+    }
+    wait(setting, &owner)?;
+    Ok(Some(owner.pid))
+}
+
+/// Nobody says he is the daemon; when the store is in use all the same, that is no success.
+fn nobody(setting: &Setting) -> Result<Option<u32>, Failure> {
+    match Store::is_owned(&setting.layout.store_file()) {
+        true => Err(Failure::new(Kind::StoreBusy, "the store is in use by a process that does not say who it is")
+            .hint("it may be a command that ends in a moment, or a daemon that has only just begun; try again")),
+        false => Ok(None),
+    }
+}
+
+/// Waits for the end of the process and of its hold on the store.
+fn wait(setting: &Setting, owner: &Owner) -> Result<(), Failure> {
+    let deadline = Instant::now() + END;
+    while owner.is_alive() || super::setting::owner(setting).is_some_and(|now| now.pid == owner.pid) {
+        if Instant::now() > deadline {
+            let pid = owner.pid;
+            return Err(Failure::new(
+                Kind::NoAnswer,
+                format!("the daemon with pid {pid} still runs after {} s", END.as_secs()),
+            )
+            .hint("it was told to end; `the-loop status` tells whether it still runs"));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
