@@ -18,10 +18,11 @@ impl App {
         word: &Command,
         actor: &str,
     ) -> Result<(Commanded, Vec<RefKey>), StoreError> {
-        match self.adopt_items(std::slice::from_ref(item)) {
+        let adopted = match self.adopt_items(std::slice::from_ref(item)) {
             Err(PortableError::Store(error)) => return Err(error),
-            Ok(_) | Err(PortableError::Files(_)) => {}
-        }
+            Err(PortableError::Files(_)) => Vec::new(),
+            Ok(adoption) => adoption.lanes,
+        };
         let id =
             DeliveryId::parse(&format!("cli-{}", self.parts.ids.uuid())).map_err(|e| StoreError::Bug(e.to_string()))?;
         let command = OperatorCommand { item: item.clone(), word: word.clone(), actor: actor.to_owned(), id };
@@ -32,7 +33,8 @@ impl App {
             let view = view::of_item(tx, &store, &command.item)?;
             let outcome = decide::decide_command(&command, &view, &settings.policy, now);
             let verdict = outcome.verdict;
-            let lanes = tx.apply_outcome(outcome, now)?;
+            let mut lanes = tx.apply_outcome(outcome, now)?;
+            lanes.extend(adopted.iter().cloned());
             let waiting = tx.lane_count(&command.item.key())?;
             Ok((commanded(&command, verdict, waiting), lanes))
         })

@@ -1,10 +1,10 @@
 //! Orders: what changes the store on the operator's word, whoever owns it.
 
-use super::portable::PortableError;
 use super::request::{Order, Request, Response, Trouble};
 use super::{App, look};
 use crate::domain::portable::Command;
 use crate::domain::reference::{RefKey, WorkItemRef};
+use crate::store::StoreError;
 
 /// An answer, and what follows from it. Everything in it is stored already; whoever serves it is told for speed.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,8 +43,7 @@ impl App {
         }
     }
 
-    fn obey(&self, item: &WorkItemRef, word: &Command, actor: &str) -> Result<Answered, PortableError> {
-        self.adopt_items(std::slice::from_ref(item))?;
+    fn obey(&self, item: &WorkItemRef, word: &Command, actor: &str) -> Result<Answered, StoreError> {
         let (commanded, lanes) = self.command(item, word, actor)?;
         let items = commanded.acted.then(|| item.clone()).into_iter().collect();
         Ok(Answered { response: Response::Commanded(commanded), lanes, items })

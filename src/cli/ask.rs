@@ -172,9 +172,7 @@ fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failu
             return Err(trouble.into());
         }
     };
-    if !items.is_empty() {
-        moment.app.export_items(&items)?;
-    }
+    let exported = if items.is_empty() { Ok(()) } else { moment.app.export_items(&items).map(drop) };
     let mut errands = Vec::new();
     for lane in &lanes {
         errands.extend(moment.app.next_errand(lane)?);
@@ -198,7 +196,14 @@ fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failu
         count_waiting(&moment.app, &mut response)?;
         app = moment.end()?;
     }
-    Ok(response)
+    match exported {
+        Ok(()) => Ok(response),
+        // The daemon, or the next export, tries again: its mark stays.
+        Err(error) => {
+            Err(Failure::new(Kind::Outside, format!("it is done, but its portable file could not be written: {error}"))
+                .hint("`the-loop doctor` says what is wrong; `the-loop export` writes it once that is mended"))
+        }
+    }
 }
 
 /// What is left for a daemon, counted after what was done.

@@ -15,6 +15,7 @@ mod attach;
 mod list;
 mod say;
 mod show;
+mod wait;
 
 /// Arguments of `sessions`.
 #[derive(Debug, clap::Args)]
@@ -36,13 +37,13 @@ enum Action {
     /// One session with everything known about it
     Show(WorkItemArg),
     /// Start work on an item, as the word on its ticket would
-    Start(WorkItemArg),
+    Start(say::Args),
     /// End an item's session and those of its pull requests
-    Stop(WorkItemArg),
+    Stop(say::Args),
     /// Hold what arrives for an item
-    Pause(WorkItemArg),
+    Pause(say::Args),
     /// Deliver what was held
-    Resume(WorkItemArg),
+    Resume(say::Args),
     /// Attach this terminal to an item's session
     Attach(WorkItemArg),
 }
@@ -64,10 +65,10 @@ fn act(action: &Action, context: &Context, setting: &Setting) -> Result<Exit, Fa
     match action {
         Action::List(args) => list::run(args, context, setting),
         Action::Show(item) => show::run(item, context, setting),
-        Action::Start(item) => say::run(&Command::Start, item, context, setting),
-        Action::Stop(item) => say::run(&Command::Stop, item, context, setting),
-        Action::Pause(item) => say::run(&Command::Pause, item, context, setting),
-        Action::Resume(item) => say::run(&Command::Resume, item, context, setting),
+        Action::Start(args) => say::run(&Command::Start, args, context, setting),
+        Action::Stop(args) => say::run(&Command::Stop, args, context, setting),
+        Action::Pause(args) => say::run(&Command::Pause, args, context, setting),
+        Action::Resume(args) => say::run(&Command::Resume, args, context, setting),
         Action::Attach(item) => attach::run(item, context, setting),
     }
 }

@@ -1,41 +1,57 @@
 //! `the-loop sessions start|stop|pause|resume`: the operator's own words.
 //!
-//! Without a daemon the command owns the store for its transaction and does the quick effects itself; a spawn stays
-//! stored for the daemon, and it says so.
+//! Without a daemon the command owns the store for moments and ends what there is to end; a spawn or a delivery stays
+//! stored for the daemon, and it says so. With `--wait` it does them itself, as an owner without listeners.
 
 use serde_json::json;
 
 use super::show::item;
+use super::wait;
 use crate::app::request::{Commanded, Order, Response};
+use crate::cli::ask::{Doer, order};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure, Kind};
-use crate::cli::setting::order;
 use crate::cli::work_item::WorkItemArg;
 use crate::daemon::compose::Setting;
 use crate::domain::portable::Command;
 
+/// Arguments of the four words.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    item: WorkItemArg,
+    /// Wait until what follows is done; without a daemon, do it here
+    #[arg(long)]
+    wait: bool,
+}
+
 /// Says `word` about one item.
-pub(super) fn run(word: &Command, arg: &WorkItemArg, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
-    let item = item(arg, setting)?;
+pub(super) fn run(word: &Command, args: &Args, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
+    let item = item(&args.item, setting)?;
     let actor = setting.user().unwrap_or_else(|| "operator".into());
-    let response = order(setting, &Order::Command { item, word: word.clone(), actor })?;
-    let Response::Commanded(commanded) = response else {
+    let (response, doer) = order(setting, &Order::Command { item: item.clone(), word: word.clone(), actor })?;
+    let Response::Commanded(mut commanded) = response else {
         return Err(Failure::new(Kind::Bug, "a command was answered with something else"));
     };
     if commanded.refused {
         return Err(refusal(&commanded));
     }
-    context.out.result(|| json!({ "commanded": commanded }), || text(&commanded))?;
+    if args.wait && commanded.waiting > 0 {
+        wait::until_done(&item, context, setting)?;
+        commanded.waiting = 0;
+    }
+    context.out.result(|| json!({ "commanded": commanded }), || text(&commanded, doer))?;
     Ok(Exit::Done)
 }
 
-fn text(commanded: &Commanded) -> String {
+fn text(commanded: &Commanded, doer: Doer) -> String {
     let Commanded { work_item, command, waiting, acted, .. } = commanded;
-    match (acted, waiting) {
-        (false, _) => format!("{work_item}: nothing to do, that is how it stands\n"),
-        (true, 0) => format!("{work_item}: {command}\n"),
-        (true, 1) => format!("{work_item}: {command}; 1 effect waits for the daemon\n"),
-        (true, waiting) => format!("{work_item}: {command}; {waiting} effects wait for the daemon\n"),
+    match (acted, waiting, doer) {
+        (false, ..) => format!("{work_item}: nothing to do, that is how it stands\n"),
+        (true, 0, _) => format!("{work_item}: {command}\n"),
+        (true, _, Doer::Daemon) => format!("{work_item}: {command}; the daemon is at it\n"),
+        (true, 1, Doer::Command) => format!("{work_item}: {command}; 1 effect waits for a daemon\n"),
+        (true, _, Doer::Command) => format!("{work_item}: {command}; {waiting} effects wait for a daemon\n"),
     }
 }
 
