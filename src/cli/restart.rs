@@ -4,17 +4,18 @@ use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::setting::setting;
 use super::{start, stop};
+use crate::daemon::run;
 
 /// Arguments of `restart`.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
-/// Runs `restart`. The configuration is read before anything ends: one that is wrong ends nothing.
+/// Runs `restart`. What a start would refuse is found before anything ends.
 pub fn run(_: &Args, context: &Context) -> Result<Exit, Failure> {
     let setting = setting(context)?;
-    match stop::end(&setting)? {
-        Some(pid) => context.out.note(&format!("stopped pid {pid}")),
-        None => context.out.note("no daemon ran"),
+    run::check(&setting)?;
+    if let Some(pid) = stop::end(&setting)? {
+        context.out.detail(&format!("stopped pid {pid}"));
     }
     start::begin(&setting, context)
 }

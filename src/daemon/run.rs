@@ -103,6 +103,17 @@ pub struct Ready {
     pub receiver: Option<SocketAddr>,
 }
 
+/// What a daemon would refuse to start with, as far as it can be told before it owns anything.
+///
+/// # Errors
+/// As [`run`].
+pub fn check(setting: &Setting) -> Result<(), StartError> {
+    gate(setting)?;
+    HookPath::parse(&setting.config.webhooks.gh_webhook.path)?;
+    setting.settings()?;
+    Ok(())
+}
+
 /// Runs until SIGTERM, SIGINT or a word over the control socket; `ready` is called once everything serves.
 ///
 /// # Errors

@@ -75,7 +75,7 @@ pub const GENERATED_PATHS: &[GeneratedPath] = &[
         default: "<root>/local/owner.json",
         portable: false,
         writer: "the store's owner",
-        holds: "process id, start time, kind, version and receiver of the process that owns the store",
+        holds: "process id, start time, kind, version, receiver and socket of the process that owns the store",
         why: "process ids mean nothing on another machine",
     },
     GeneratedPath {
