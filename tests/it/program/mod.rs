@@ -3,10 +3,10 @@
 mod burst;
 mod daemon;
 mod demo;
-mod hub;
+pub mod hub;
 mod operator;
 mod outside;
 mod receiving;
 mod routing;
 mod trust;
-mod world;
+pub mod world;
