@@ -1,6 +1,6 @@
 # Every target says what it does; `make` prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint docs demo bench install
+.PHONY: help setup build corpus test lint docs demo bench install
 
 CARGO ?= cargo
 # Only what is not run as root needs to ask for it.
@@ -14,6 +14,9 @@ setup: ## install what the machine lacks: tmux
 
 build: ## build the release binary
 	$(CARGO) build --release
+
+corpus: ## fetch GitHub's example payloads, with npm, for the tests over them
+	./tests/it/corpus/fetch
 
 test: ## run everything that CI runs
 	$(CARGO) test

@@ -102,11 +102,11 @@ impl Deciding {
         let renamed = self.rename_nobody_told(tx)?;
         let event = view::present(tx, &self.event)?;
         let mut view = view::of_event(tx, &self.store, &event, &self.settings.policy)?;
-        let arrived_before = view.delivery.is_some();
+        let (arrived_before, decided_before) = (view.delivery.is_some(), view.delivery == Some(DeliveryState::Decided));
         let outcome = decide_without_asking(&event, &mut view, &self.settings, self.now);
         tx.append_journal(&received(&self.event, arrived_before), self.now)?;
-        self.remember_delivery(tx, &outcome)?;
-        let verdict = outcome.verdict;
+        let verdict = if decided_before { again(outcome.verdict) } else { outcome.verdict };
+        self.remember_delivery(tx, verdict)?;
         let (marked, held) = (marks(&outcome), lanes::still_held(&view, &outcome));
         let mut taken = Taken { verdict, lanes: tx.apply_outcome(outcome, self.now)?, marked };
         taken.lanes.retain(|lane| !held.contains(lane));
@@ -129,13 +129,22 @@ impl Deciding {
         Ok(Some(Taken { verdict, lanes: tx.apply_outcome(outcome, self.now)?, marked }))
     }
 
-    fn remember_delivery(&self, tx: &mut WriteTx<'_>, outcome: &Outcome) -> Result<(), StoreError> {
-        let state = match outcome.verdict {
+    fn remember_delivery(&self, tx: &mut WriteTx<'_>, verdict: Verdict) -> Result<(), StoreError> {
+        let state = match verdict {
             Verdict::Dropped(decide::DropReason::DuplicateDelivery) => return Ok(()),
             Verdict::Refused(_) => DeliveryState::Refused,
             Verdict::Accepted | Verdict::Dropped(_) => DeliveryState::Decided,
         };
         tx.put_delivery(&self.event.delivery, state, self.now)
+    }
+}
+
+/// What a sender hears of a delivery that was decided before. The guards that come before the one for its id name the
+/// reason in the trail; it is a duplicate all the same.
+fn again(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Dropped(_) => Verdict::Dropped(decide::DropReason::DuplicateDelivery),
+        other => other,
     }
 }
 

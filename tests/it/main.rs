@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod cli;
+mod corpus;
 #[path = "../support/payloads.rs"]
 mod payloads;
 mod portable;

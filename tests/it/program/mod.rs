@@ -3,7 +3,7 @@
 mod burst;
 mod daemon;
 mod demo;
-mod hub;
+pub mod hub;
 mod life;
 mod operator;
 mod orders;
@@ -11,4 +11,4 @@ mod outside;
 mod receiving;
 mod routing;
 mod trust;
-mod world;
+pub mod world;

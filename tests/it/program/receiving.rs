@@ -28,6 +28,21 @@ fn k08_51_redeliveries_are_one_effect_and_so_are_51_other_ids() {
 }
 
 #[test]
+fn a_redelivery_of_what_is_nothing_to_us_is_a_duplicate_too() {
+    let world = World::shared();
+    let edited = world.comment(81, "edited").changed(|body| body["action"] = "edited".into());
+    let starred = Delivery::new("star", &serde_json::json!({ "action": "created" }));
+    for delivery in [edited, starred] {
+        world.send(&delivery);
+        for _ in 0..2 {
+            let answer = world.post(&delivery);
+            assert_eq!((answer.status, answer.word().as_str()), (202, "duplicate"), "{answer:?}");
+        }
+        world.send(&delivery.again_as(&format!("{}-2", delivery.id)));
+    }
+}
+
+#[test]
 fn k10_r10_a_missing_or_odd_delivery_id_is_refused_and_never_shared() {
     let world = World::shared();
     world.arm(&[10]);
