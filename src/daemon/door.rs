@@ -143,6 +143,7 @@ impl Door for WebhookDoor {
 fn answer(taken: Result<Taken, StoreError>, wake: &Wake) -> Answer {
     match taken {
         Ok(Taken { verdict, lanes, marked }) => {
+            wake.well();
             wake.taken(lanes, marked);
             match verdict {
                 Verdict::Dropped(DropReason::DuplicateDelivery) => Answer::Duplicate,

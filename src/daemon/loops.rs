@@ -52,8 +52,8 @@ impl Loops {
             routing.max_concurrent_dispatches as usize,
             routing.max_concurrent_spawns as usize,
         )?;
-        let vitals = Vitals::new(app.clone(), dispatcher.notifier());
         let wake = Wake::new(dispatcher.notifier(), export_bell.clone(), journal_bell.clone());
+        let vitals = Vitals::new(app.clone(), wake.clone());
         let sink = Sink::new(app.clone(), journal_bell.clone());
         let journal = match setting.config.event_log.enabled {
             true => Some(journal_loop(setting, app, &sink, &journal_bell, &vitals)?),

@@ -14,6 +14,9 @@ const PRUNE_EVERY: u32 = 4;
 pub fn run(app: &App, wake: &Wake, bell: &Bell) {
     let mut looks: u32 = 0;
     while bell.sleep(PAUSE) {
+        if wake.is_failing() && app.try_commit() {
+            wake.well();
+        }
         if app.store().is_writable() && wake.take_doubt() {
             look_at_all(app, wake);
         }

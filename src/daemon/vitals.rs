@@ -7,9 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::control::wire::Hello;
-use super::dispatcher::Notifier;
 use super::journal::Told;
-use super::wake::Bell;
+use super::wake::{Bell, Wake};
 use crate::app::App;
 use crate::domain::time::Time;
 
@@ -64,7 +63,7 @@ pub struct Vitals(Arc<Watched>);
 
 struct Watched {
     app: App,
-    lanes: Notifier,
+    wake: Wake,
     since: Time,
     last_webhook: AtomicI64,
     loops: Mutex<Vec<Loop>>,
@@ -72,9 +71,9 @@ struct Watched {
 
 impl Vitals {
     /// Watches the pools and the store from now on.
-    pub fn new(app: App, lanes: Notifier) -> Self {
+    pub fn new(app: App, wake: Wake) -> Self {
         let since = app.now();
-        Self(Arc::new(Watched { app, lanes, since, last_webhook: AtomicI64::new(0), loops: Mutex::default() }))
+        Self(Arc::new(Watched { app, wake, since, last_webhook: AtomicI64::new(0), loops: Mutex::default() }))
     }
 
     /// Watches a loop: it comes back to `bell` within `limit`, and `told` holds what troubles it.
@@ -101,8 +100,8 @@ impl Vitals {
 
     /// Every part and what keeps it from getting on.
     pub fn parts(&self) -> Vec<Part> {
-        let store =
-            (!self.0.app.store().is_writable()).then(|| "it does not take writes; it is tried again".to_owned());
+        let takes_writes = self.0.app.store().is_writable() && !self.0.wake.is_failing();
+        let store = (!takes_writes).then(|| "it does not take writes; it is tried again".to_owned());
         let mut parts = vec![part("store", store), part("dispatcher", self.dispatcher())];
         let loops = self.0.loops.lock().unwrap_or_else(PoisonError::into_inner);
         parts.extend(loops.iter().map(|entry| part(entry.name, entry.trouble())));
@@ -112,7 +111,7 @@ impl Vitals {
     /// Work that is looked at may take as long as an effect may; more than that is no progress.
     fn dispatcher(&self) -> Option<String> {
         let allowed = u64::from(self.0.app.settings().policy.dispatch_timeout_seconds) + 60;
-        let (running, queued) = self.0.lanes.longest();
+        let (running, queued) = self.0.wake.lanes().longest();
         if running.as_secs() > allowed {
             return Some(format!("one effect has been under way for {} s", running.as_secs()));
         }

@@ -15,17 +15,37 @@ pub struct Wake {
     journal: Bell,
     /// A commit failed, and what it held may be stored or not.
     in_doubt: Arc<AtomicBool>,
+    /// The last commit anybody waited for failed.
+    failing: Arc<AtomicBool>,
 }
 
 impl Wake {
     /// The three that can be woken.
     pub fn new(lanes: Notifier, exporter: Bell, journal: Bell) -> Self {
-        Self { lanes, exporter, journal, in_doubt: Arc::default() }
+        Self { lanes, exporter, journal, in_doubt: Arc::default(), failing: Arc::default() }
     }
 
     /// A commit failed: everything that waits is looked at once the store takes writes again.
     pub fn doubt(&self) {
         self.in_doubt.store(true, Ordering::SeqCst);
+        self.failing.store(true, Ordering::SeqCst);
+    }
+
+    /// A commit went well.
+    pub fn well(&self) {
+        if self.is_failing() {
+            self.failing.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether the last commit anybody waited for failed.
+    pub fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
+    }
+
+    /// The pools.
+    pub fn lanes(&self) -> &Notifier {
+        &self.lanes
     }
 
     /// Whether a commit failed since the last call.

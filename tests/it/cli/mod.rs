@@ -3,6 +3,7 @@
 mod config;
 mod contract;
 mod receiver;
+mod store;
 mod webhook;
 
 use std::fs;

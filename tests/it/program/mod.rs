@@ -3,6 +3,7 @@
 mod burst;
 mod daemon;
 mod demo;
+mod full_disk;
 pub mod hub;
 mod life;
 mod operator;
