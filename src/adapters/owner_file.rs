@@ -86,8 +86,7 @@ pub fn living(path: &Path) -> Option<Owner> {
 /// Says who owns the store.
 pub fn write(path: &Path, owner: &Owner) -> Result<(), OwnerFileError> {
     let text = serde_json::to_string(owner).map_err(std::io::Error::other);
-    text.and_then(|text| replace(path, &format!("{text}\n")))
-        .map_err(|source| OwnerFileError { path: path.into(), source })
+    text.and_then(|text| overwrite(path, &text)).map_err(|source| OwnerFileError { path: path.into(), source })
 }
 
 /// Writes the pidfile: process id, version and start time, a line each. Nothing of ours reads it.
@@ -101,6 +100,18 @@ pub fn write_pid(path: &Path, owner: &Owner) -> Result<(), OwnerFileError> {
 pub fn empty(path: &Path) {
     // At the end nobody is left to hear that it could not be emptied, and nothing depends on it.
     let _ = fs::OpenOptions::new().write(true).truncate(true).open(path);
+}
+
+/// Length of a file that is overwritten in one piece; longer texts are as long as they are.
+const PADDED: usize = 1023;
+
+/// Overwrites in one write, blanks after the text: whoever reads meanwhile never finds it empty.
+fn overwrite(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    let line = format!("{text:<PADDED$}\n");
+    file.write_all(line.as_bytes())?;
+    file.set_len(line.len() as u64)
 }
 
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {

@@ -85,10 +85,10 @@ pub(super) enum Asked {
 /// Asks the owner over its socket.
 pub(super) fn ask(setting: &Setting, asked: &Call, limit: Duration) -> Result<Asked, Failure> {
     let Some(owner) = owner(setting) else { return Ok(Asked::Nobody) };
-    let Some(socket) = &owner.socket else { return stopped(&owner).map_or(Ok(Asked::Nobody), Err) };
-    if let Some(failure) = stopped(&owner) {
-        return Err(failure);
+    if owner.is_stopped() {
+        return Err(stopped(&owner));
     }
+    let Some(socket) = &owner.socket else { return Ok(Asked::Nobody) };
     match call(socket, asked, limit) {
         Ok(Answer::Hello(hello)) if hello.program != PROGRAM && !matches!(asked, Call::Hello | Call::Stop) => {
             Err(other_version(&hello))
@@ -101,7 +101,8 @@ pub(super) fn ask(setting: &Setting, asked: &Call, limit: Duration) -> Result<As
         })),
         Ok(answer) => Ok(Asked::Answered(answer)),
         Err(CallError::Unreachable { .. }) => Ok(Asked::Nobody),
-        Err(error) => Err(stopped(&owner).unwrap_or_else(|| silent(&owner, &error))),
+        Err(_) if owner.is_stopped() => Err(stopped(&owner)),
+        Err(error) => Err(silent(&owner, &error)),
     }
 }
 
@@ -110,12 +111,11 @@ fn is_stopping(socket: &std::path::Path) -> bool {
     matches!(call(socket, &Call::Hello, MOMENT), Ok(Answer::Hello(hello)) if hello.phase == Phase::Stopping)
 }
 
-fn stopped(owner: &Owner) -> Option<Failure> {
+/// The owner is suspended, and nothing it holds comes free until it goes on.
+pub(super) fn stopped(owner: &Owner) -> Failure {
     let Owner { kind, pid, .. } = owner;
-    owner.is_stopped().then(|| {
-        Failure::new(Kind::StoreBusy, format!("the store is owned by the {kind} with pid {pid}, which is stopped"))
-            .hint("it was suspended by a signal or a debugger; let it go on, and ask again")
-    })
+    Failure::new(Kind::StoreBusy, format!("the store is owned by the {kind} with pid {pid}, which is stopped"))
+        .hint("it was suspended by a signal or a debugger; let it go on, and ask again")
 }
 
 fn silent(owner: &Owner, error: &CallError) -> Failure {

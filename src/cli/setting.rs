@@ -39,13 +39,15 @@ pub(super) fn owner(setting: &Setting) -> Option<Owner> {
 
 /// A store's error with its owner's name.
 pub(super) fn store_failure(setting: &Setting, error: StoreError) -> Failure {
-    let Some(Owner { pid, kind, version, .. }) = owner(setting) else { return error.into() };
+    let Some(owner) = owner(setting) else { return error.into() };
+    let Owner { pid, kind, version, .. } = &owner;
     match error {
+        StoreError::Busy if owner.is_stopped() => ask::stopped(&owner),
         StoreError::Busy => {
             let text = format!("the store is owned by the {kind} with pid {pid} (version {version})");
             Failure::new(Kind::StoreBusy, text).hint("wait for its end and try again; `the-loop status` shows it")
         }
-        error @ (StoreError::Older { .. } | StoreError::Newer { .. }) if version != PROGRAM => {
+        error @ (StoreError::Older { .. } | StoreError::Newer { .. }) if version.as_str() != PROGRAM => {
             let text =
                 format!("the {kind} with pid {pid} is version {version}, this program is version {PROGRAM}: {error}");
             Failure::new(Kind::OtherVersion, text).hint("use its version, or let this one take its place by a restart")

@@ -89,6 +89,8 @@ impl StoreError {
             redb::StorageError::Io(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
                 Self::Damaged(format!("{}: the file is cut short", path.display()))
             }
+            // A lock of another process (patient.rs): it is in the middle of something, or suspended there.
+            redb::StorageError::Io(source) if source.kind() == io::ErrorKind::TimedOut => Self::Busy,
             redb::StorageError::Io(source) => Self::io(path, source),
             other => Self::io(path, io::Error::other(other.to_string())),
         }

@@ -23,6 +23,7 @@ mod migrate;
 mod moves;
 mod open;
 mod overlay;
+mod patient;
 mod prune;
 mod raw;
 mod rows;

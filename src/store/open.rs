@@ -16,6 +16,7 @@ use redb::{Builder, ConcurrencyMode, Database, DatabaseError, ReadOnlyDatabase, 
 use super::error::StoreError;
 use super::migrate::{self, Step};
 use super::overlay::OverlayBackend;
+use super::patient::PatientBackend;
 use super::raw::guarded;
 use super::tables::{ID_KEY, SCHEMA_KEY, TableId};
 use crate::domain::ids::StoreId;
@@ -68,7 +69,7 @@ pub(super) fn open_existing(path: &Path, steps: &[Step], migrate: bool) -> Resul
         found if found < supported => return Err(StoreError::Older { found, supported }),
         _ => {}
     }
-    let database = catching(path, || shared_builder().open(path))?;
+    let database = catching(path, || shared_builder().create_with_backend(PatientBackend::open(path, true)?))?;
     let label = label(path, &database)?;
     if label.schema != supported {
         // Between the look and the lock somebody else migrated it: look again.
@@ -83,11 +84,13 @@ pub(super) fn open_reader(path: &Path, steps: &[Step]) -> Result<ReadOnlyDatabas
     let supported = migrate::version(steps);
     patiently(|| {
         check_kind(path)?;
-        let database = match catching_raw(path, || shared_builder().open_read_only(path))? {
+        let database = match catching_raw(path, || {
+            shared_builder().open_read_only_with_backend(PatientBackend::open(path, false)?)
+        })? {
             Ok(database) => database,
             Err(DatabaseError::RepairAborted) => {
                 drop(open_existing(path, steps, false)?);
-                catching(path, || shared_builder().open_read_only(path))?
+                catching(path, || shared_builder().open_read_only_with_backend(PatientBackend::open(path, false)?))?
             }
             Err(error) => return Err(StoreError::database(path, error)),
         };
@@ -132,7 +135,7 @@ pub(super) fn check_pages(path: &Path) -> Result<bool, StoreError> {
 /// What the file says of itself, without a byte of it changed.
 pub(super) fn inspect(path: &Path) -> Result<Label, StoreError> {
     check_kind(path)?;
-    match catching_raw(path, || shared_builder().open_read_only(path))? {
+    match catching_raw(path, || shared_builder().open_read_only_with_backend(PatientBackend::open(path, false)?))? {
         Ok(database) => label(path, &database),
         Err(DatabaseError::RepairAborted) => inspect_overlay(path),
         Err(error) => Err(StoreError::database(path, error)),
