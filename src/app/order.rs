@@ -7,7 +7,7 @@ use crate::domain::portable::Command;
 use crate::domain::reference::WorkItemRef;
 
 /// Pieces of quick work done for one order.
-const ROUNDS: usize = 32;
+pub(super) const ROUNDS: usize = 32;
 
 impl App {
     /// Answers a request as the owner of the store.
@@ -26,6 +26,10 @@ impl App {
     fn order(&self, order: &Order) -> Result<Response, Trouble> {
         match order {
             Order::Command { item, word, actor } => Ok(Response::Commanded(self.obey(item, word, actor)?)),
+            Order::ByHand { item, act } => Ok(Response::Commanded(self.by_hand(item, act)?)),
+            Order::Reset(scope) => Ok(Response::Reset(self.reset(scope)?)),
+            Order::Retry(id) => Ok(Response::Dispatched(self.retry(id)?)),
+            Order::Drop(id) => Ok(Response::Dispatched(self.drop_entry(id)?)),
             Order::Export => Ok(Response::Exported(self.export_all()?.exported)),
         }
     }
