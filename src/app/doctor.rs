@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use crate::domain::effect::DeadReason;
+use crate::domain::entry::EntryId;
 use crate::domain::findings::Finding;
 use crate::domain::item::Item;
 use crate::domain::ports::{Pane, RunnerError};
@@ -11,6 +13,8 @@ use crate::domain::session::{Session, SessionState};
 use crate::domain::time::Time;
 use crate::store::{self, StoreError, View};
 
+/// What to do about whatever a person has to decide.
+const LETTER: &str = "`the-loop dispatch list` shows what can be tried again or dropped";
 /// A lane that waited longer than this is worth a word, seconds.
 const LONG_WAIT: i64 = 3600;
 
@@ -24,20 +28,25 @@ pub fn store(tx: &impl View, now: Time) -> Result<Vec<Finding>, StoreError> {
     if inconsistencies.is_empty() {
         findings.push(Finding::ok("store", "its tables fit together"));
     }
-    for (number, letter) in tx.dead_letters()? {
+    for (_, letter) in tx.dead_letters()? {
         let what = format!(
-            "{} for {} was given up at {}: {}",
+            "`{}`, {} for {}, was given up at {}: {}",
+            EntryId::Effect(letter.effect.place.seq),
             letter.effect.body.verb(),
             letter.effect.lane,
             letter.at,
             letter.detail
         );
-        findings
-            .push(Finding::warning("store", format!("dead letter {number}: {what}")).because("it was not delivered"));
+        let why = match letter.reason {
+            DeadReason::RetriesExhausted => "it was not done",
+            DeadReason::Unknown => "nobody knows whether it was done",
+        };
+        findings.push(Finding::warning("store", what).because(why).todo(LETTER));
     }
     for event in tx.undecidables()? {
         let what = format!("delivery {} ({}) could not be decided: {}", event.delivery, event.name, event.error);
-        findings.push(Finding::error("store", what).because("a bug kept it from being decided; it is kept whole"));
+        let why = "a bug kept it from being decided; it is kept whole";
+        findings.push(Finding::error("store", what).because(why).todo(LETTER));
     }
     for (lane, count) in tx.lanes()? {
         let first = tx.lane(&lane, 1)?.into_iter().next();

@@ -72,6 +72,15 @@ impl App {
         });
     }
 
+    /// Decides an event that a bug kept from being decided; it is no longer kept once it is.
+    pub(super) fn decide_kept(&self, event: Event) -> Result<Taken, StoreError> {
+        let deciding = self.deciding(Arc::new(event));
+        self.parts.store.write(move |tx| {
+            tx.remove_undecidable(&deciding.event.delivery)?;
+            deciding.run(tx)
+        })
+    }
+
     fn deciding(&self, event: Arc<Event>) -> Deciding {
         Deciding { event, settings: self.settings(), store: self.parts.store.id(), now: self.now() }
     }

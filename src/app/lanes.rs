@@ -51,7 +51,8 @@ mod tests {
             .map(|state| (lane.clone(), Known { item: item(state), endpoints: Vec::new() }))
             .into_iter()
             .collect();
-        let body = EffectBody::End { endpoint: EndpointRef::Item, life: None, reason: EndReason::Stopped };
+        let body =
+            EffectBody::End { endpoint: EndpointRef::Item, life: None, reason: EndReason::Stopped, keep_pane: None };
         let effects = vec![NewEffect { lane: lane.clone(), class, body }];
         let changes = vec![Change::Item(Box::new(after))];
         still_held(&view, &Outcome { verdict: Verdict::Accepted, changes, effects, log: Vec::new() }).contains(&lane)

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use serde_json::{Value, json};
 
 use super::request::{Look, Response, SessionDetail, SessionRow, Status};
+use super::{by_hand, dispatch};
 use crate::domain::item::Item;
 use crate::domain::reference::WorkItemRef;
 use crate::domain::session::{Session, SessionState};
@@ -20,6 +21,12 @@ pub fn answer(tx: &impl View, look: &Look, now: Time) -> Result<Response, StoreE
         Look::Status => status(tx, now),
         Look::Sessions => sessions(tx),
         Look::Session(reference) => session(tx, reference),
+        Look::Reset(scope) => {
+            let rows = by_hand::to_reset(tx, scope)?;
+            Ok(Response::Reset(rows.into_iter().map(|row| row.report).collect()))
+        }
+        Look::Dispatch => dispatch::list(tx),
+        Look::Effect(id) => dispatch::show(tx, id),
     }
 }
 
@@ -97,6 +104,8 @@ fn rows_of(tx: &impl View, item: &Item) -> Result<Vec<SessionRow>, StoreError> {
     own.control = item.sections.control.as_ref().map(|control| control.command.as_str().to_owned());
     if item.held_by_adoption && session.is_live() {
         own.status = "held".into();
+    } else if session.state == SessionState::Starting && tx.lane_count(&item.reference.key())? == 0 {
+        own.status = "registered".into();
     }
     let mut rows = vec![own];
     for endpoint in tx.endpoints(&item.reference.key())? {
@@ -120,7 +129,7 @@ fn row(session: &Session) -> SessionRow {
 }
 
 /// The word for a state in lists.
-const fn state_word(state: &SessionState) -> &'static str {
+pub(super) const fn state_word(state: &SessionState) -> &'static str {
     match state {
         SessionState::Recorded => "recorded",
         SessionState::Starting => "starting",

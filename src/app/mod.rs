@@ -8,7 +8,9 @@ use crate::domain::ports::{Clock, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
 pub mod adopt;
+mod by_hand;
 pub mod command;
+mod dispatch;
 pub mod doctor;
 pub mod errand;
 pub mod export;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use super::ingest::{Arrival, Taken};
 use super::perform::Progress;
+use super::request::{Request, Response, Trouble};
 use super::settings::{Settings, Workspace};
 use super::{App, Parts};
 use crate::domain::effect::{DeadLetter, DeadReason};
@@ -25,7 +26,7 @@ use crate::domain::time::Time;
 use crate::store::testing::{CountingIds, FaultBackend};
 use crate::store::{self, Store, View as _};
 
-const EPOCH: Time = Time::from_millis(1_780_000_000_000);
+pub(super) const EPOCH: Time = Time::from_millis(1_780_000_000_000);
 
 struct Noon;
 
@@ -39,9 +40,12 @@ type Hook = Box<dyn FnOnce() + Send>;
 
 /// A terminal that lets something else happen in the middle of what it does.
 #[derive(Default)]
-struct Meddled {
-    hook: Mutex<Option<Hook>>,
-    typed: Mutex<Vec<String>>,
+pub(super) struct Meddled {
+    pub(super) hook: Mutex<Option<Hook>>,
+    pub(super) typed: Mutex<Vec<String>>,
+    pub(super) spawned: Mutex<Vec<SpawnRequest>>,
+    /// Panes ended, and whether they stay.
+    pub(super) ended: Mutex<Vec<(String, bool)>>,
     asked: AtomicU64,
 }
 
@@ -57,6 +61,7 @@ impl Meddled {
 impl Runner for Meddled {
     fn spawn(&self, request: &SpawnRequest) -> Result<Life, RunnerError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
+        self.spawned.lock().unwrap().push(request.clone());
         self.meddle();
         let session = request.session_name.clone();
         Ok(Life { socket: "t".into(), server_pid: 1, server_started: 1, session, pane: "%1".into(), pane_pid: 9 })
@@ -82,7 +87,8 @@ impl Runner for Meddled {
         Ok(Vec::new())
     }
 
-    fn end(&self, _: &PaneKey, _: &Life, _: u64, _: bool) -> Result<(), RunnerError> {
+    fn end(&self, _: &PaneKey, life: &Life, _: u64, keep_pane: bool) -> Result<(), RunnerError> {
+        self.ended.lock().unwrap().push((life.pane.clone(), keep_pane));
         Ok(())
     }
 }
@@ -120,7 +126,7 @@ impl PortableFiles for NoFolder {
     }
 }
 
-fn world() -> (App, Arc<Meddled>) {
+pub(super) fn world() -> (App, Arc<Meddled>) {
     let runner = Arc::new(Meddled::default());
     let policy =
         Policy { authorized_users: vec![Login::parse("mona").unwrap()], harness: "agent".into(), ..Policy::default() };
@@ -149,7 +155,7 @@ fn world() -> (App, Arc<Meddled>) {
     (app, runner)
 }
 
-fn item(repo: &str, number: u64) -> WorkItemRef {
+pub(super) fn item(repo: &str, number: u64) -> WorkItemRef {
     RepoRef::parse(repo).unwrap().item(number).unwrap()
 }
 
@@ -184,7 +190,7 @@ fn take(app: &App, delivery: &str, repo: &str, id: u64, content: Content) -> Tak
     app.ingest(&Arrival { event, body: bytes::Bytes::new() }).unwrap()
 }
 
-fn say(app: &App, number: u64, at: &WorkItemRef, repository: u64, text: &str) -> Taken {
+pub(super) fn say(app: &App, number: u64, at: &WorkItemRef, repository: u64, text: &str) -> Taken {
     let speech = Speech {
         identity: Identity::new("github.com", repository, "comment", &number.to_string()),
         node_id: Some(format!("IC_{number}")),
@@ -211,11 +217,11 @@ fn transfer(app: &App) -> Taken {
     take(app, "transfer", "octo/hello", 101, Content::Fact(Box::new(fact)))
 }
 
-fn assert_sound(app: &App) {
+pub(super) fn assert_sound(app: &App) {
     assert_eq!(app.store().read(|tx| store::check(tx)).unwrap(), []);
 }
 
-fn live_key(app: &App, reference: &WorkItemRef) -> Option<(PaneKey, SessionState)> {
+pub(super) fn live_key(app: &App, reference: &WorkItemRef) -> Option<(PaneKey, SessionState)> {
     let item = app.store().read(|tx| tx.item(&reference.key())).unwrap()?;
     item.live_session().map(|session| (session.key.clone(), session.state.clone()))
 }
@@ -334,4 +340,14 @@ fn p12_a_command_and_an_event_find_the_record_by_any_of_its_names() {
     let (done, _) = app.command(&old, &crate::domain::portable::Command::Stop, "mona").unwrap();
     assert!(done.acted && live_key(&app, &to).is_none());
     assert_sound(&app);
+}
+
+/// Asks as a command without a daemon does: what follows and is quick is done at once.
+pub(super) fn ask(app: &App, request: &Request) -> Result<Response, Trouble> {
+    let answered = app.respond(request)?;
+    for lane in &answered.lanes {
+        app.advance(lane, false, 32).unwrap();
+    }
+    app.export_items(&answered.items).unwrap();
+    Ok(answered.response)
 }

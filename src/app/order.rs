@@ -39,6 +39,10 @@ impl App {
     fn order(&self, order: &Order) -> Result<Answered, Trouble> {
         match order {
             Order::Command { item, word, actor } => Ok(self.obey(item, word, actor)?),
+            Order::ByHand { item, act } => self.by_hand(item, act),
+            Order::Reset(scope) => self.reset(scope),
+            Order::Retry(id) => self.retry(id),
+            Order::Drop(id) => Ok(Answered::only(Response::Dispatched(self.drop_entry(id)?))),
             Order::Export => Ok(Answered::only(Response::Exported(self.export_all()?.exported))),
         }
     }

@@ -108,7 +108,8 @@ impl App {
                 return Ok(Look::Progress(Progress::Waiting(settlement.until)));
             }
             tx.remove_claim(&claim.lane)?;
-            match last {
+            // An empty lane is looked at in any case: what it forgets goes with its last settlement.
+            match last && tx.lane_count(&claim.lane)? > 0 {
                 true => Ok(Look::Progress(Progress::More)),
                 false => looking.look(tx),
             }
@@ -159,6 +160,7 @@ impl Looking {
             let view = LaneView { item, endpoints: tx.endpoints(&self.lane)?, effects };
             match lane::next(&view, self.now) {
                 Next::Idle => return Ok(Look::Progress(Progress::Idle)),
+                Next::Forget { record, pull_requests } => forget(tx, &view.item, record, &pull_requests)?,
                 // What waits behind a held conversation may be for another one.
                 Next::Wait { until: None, why: lane::HELD_BY_BREAKER } if is_part => limit = usize::MAX,
                 Next::Wait { until, .. } => return Ok(Look::Progress(Progress::Waiting(until))),
@@ -233,6 +235,27 @@ impl Looking {
     }
 }
 
+/// Forgets what a reset ended, where nothing of its lane is left to do. A reset calls it in its own transaction, and every
+/// look at an empty lane does the same.
+pub(super) fn forget_what_was_reset(tx: &mut WriteTx<'_>, lane: &RefKey, now: Time) -> Result<(), StoreError> {
+    let (Some(item), None) = (tx.item(lane)?, tx.claim(lane)?) else { return Ok(()) };
+    let view = LaneView { item, endpoints: tx.endpoints(lane)?, effects: tx.lane(lane, 1)? };
+    match lane::next(&view, now) {
+        Next::Forget { record, pull_requests } => forget(tx, &view.item, record, &pull_requests),
+        _ => Ok(()),
+    }
+}
+
+fn forget(tx: &mut WriteTx<'_>, item: &Item, record: bool, pull_requests: &[RefKey]) -> Result<(), StoreError> {
+    for pull_request in pull_requests {
+        tx.remove_endpoint(&item.reference.key(), pull_request)?;
+    }
+    match record {
+        true => tx.put_item(&Item { session: None, ..item.clone() }),
+        false => Ok(()),
+    }
+}
+
 /// The work of a claim that was never settled.
 fn recover(tx: &mut WriteTx<'_>, claim: Claim) -> Result<Look, StoreError> {
     let view = view_of(tx, &claim)?;
@@ -253,8 +276,9 @@ fn work_of(claim: &Claim, view: &LaneView) -> Option<Work> {
     let (place, endpoint) = (*claim.members.first()?, claim.endpoint.clone());
     match &view.effects.first()?.body {
         EffectBody::Spawn { resume, .. } => Some(Work::Spawn { place, endpoint, session, resume: *resume }),
-        EffectBody::End { reason, .. } => {
-            Some(Work::End { place, endpoint, session, life: claim.life.clone()?, reason: *reason })
+        EffectBody::End { reason, keep_pane, .. } => {
+            let (life, reason, keep_pane) = (claim.life.clone()?, *reason, *keep_pane);
+            Some(Work::End { place, endpoint, session, life, reason, keep_pane })
         }
         EffectBody::Deliver { .. } => {
             let messages = view.effects.iter().filter_map(|effect| match &effect.body {
@@ -347,7 +371,14 @@ fn apply(
     Ok(())
 }
 
-fn over(tx: &mut WriteTx<'_>, lane: &RefKey, effect: &Effect, how: &str, now: Time) -> Result<(), StoreError> {
+/// Removes an effect and remembers how it ended.
+pub(super) fn over(
+    tx: &mut WriteTx<'_>,
+    lane: &RefKey,
+    effect: &Effect,
+    how: &str,
+    now: Time,
+) -> Result<(), StoreError> {
     tx.remove_effect(lane, effect.place)?;
     tx.put_settled(effect.place, lane, effect.body.verb(), how, now)
 }

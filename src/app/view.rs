@@ -89,6 +89,13 @@ fn head(tx: &impl store::View, event: &Event, check: &Check) -> Result<Option<Wo
     Ok(tx.head(&check.head_sha)?.map(present))
 }
 
+/// The rows a verb about `items` can touch.
+pub(super) fn of_items(tx: &impl store::View, store: &StoreId, items: &[WorkItemRef]) -> Result<View, StoreError> {
+    let mut view = View::empty(store.clone());
+    items.iter().try_for_each(|item| load(tx, &mut view, item))?;
+    Ok(view)
+}
+
 /// The rows a command about `item` can touch.
 pub(super) fn of_item(tx: &impl store::View, store: &StoreId, item: &WorkItemRef) -> Result<View, StoreError> {
     let mut view = View::empty(store.clone());

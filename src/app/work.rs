@@ -31,7 +31,7 @@ impl App {
                     Err(reason) => Done::Unreachable(reason),
                 }
             }
-            Work::End { session, life, .. } => self.end(&settings, session, life),
+            Work::End { session, life, keep_pane, .. } => self.end(&settings, session, life, *keep_pane),
         }
     }
 
@@ -87,8 +87,10 @@ impl App {
                 _ if !harness.names_conversation() => None,
                 _ => Some(batch.conversation()),
             };
-            let argv = argv(settings, harness, session, conversation.as_ref(), resume)?;
-            Ok((spawn_request(settings, &self.parts.store.id(), item, session, endpoint, argv)?, conversation))
+            let cwd = directory(settings, session, resume)?;
+            let argv = argv(settings, harness, session, conversation.as_ref(), resume, cwd)?;
+            let store = self.parts.store.id();
+            Ok((spawn_request(settings, &store, item, session, endpoint, argv, cwd), conversation))
         });
         let (request, conversation) = match prepared {
             Ok(prepared) => prepared,
@@ -106,8 +108,8 @@ impl App {
         }
     }
 
-    fn end(&self, settings: &Settings, session: &Session, life: &Life) -> Done {
-        let keep = settings.keep_session_on_close;
+    fn end(&self, settings: &Settings, session: &Session, life: &Life, keep_pane: Option<bool>) -> Done {
+        let keep = keep_pane.unwrap_or(settings.keep_session_on_close);
         match self.parts.runner.end(&session.key, life, settings.kill_grace_ms, keep) {
             Ok(()) => Done::Ended,
             Err(error) => Done::Unreachable(error.to_string()),
@@ -159,11 +161,12 @@ fn harness<'s>(settings: &'s Settings, session: &Session) -> Result<&'s Harness,
     })
 }
 
-/// The directory a session works in.
-fn directory(settings: &Settings) -> Result<&Path, String> {
-    match &settings.workspace {
-        Workspace::Shared(directory) => Ok(directory),
-        Workspace::Unavailable(reason) => Err(reason.clone()),
+/// The directory a session works in. A conversation goes on in the one it has, while that is there.
+fn directory<'d>(settings: &'d Settings, session: &'d Session, resume: bool) -> Result<&'d Path, String> {
+    match (&session.cwd, &settings.workspace) {
+        (Some(own), _) if resume && own.is_dir() => Ok(own),
+        (_, Workspace::Shared(directory)) => Ok(directory),
+        (_, Workspace::Unavailable(reason)) => Err(reason.clone()),
     }
 }
 
@@ -174,9 +177,10 @@ fn argv(
     session: &Session,
     conversation: Option<&ConversationId>,
     resume: bool,
+    cwd: &Path,
 ) -> Result<Vec<String>, String> {
     let extra = settings.harness_args.get(&session.harness).map_or(&[][..], Vec::as_slice);
-    let filling = Filling { conversation, reference: &session.reference, cwd: directory(settings)? };
+    let filling = Filling { conversation, reference: &session.reference, cwd };
     harness.argv(resume, extra, &filling).map_err(|error| error.to_string())
 }
 
@@ -188,7 +192,8 @@ fn spawn_request(
     session: &Session,
     endpoint: &EndpointRef,
     argv: Vec<String>,
-) -> Result<SpawnRequest, String> {
+    cwd: &Path,
+) -> SpawnRequest {
     let slug = session.reference.slug().as_str().replace(['.', ':'], "_");
     let address = match endpoint {
         EndpointRef::Item => &item.reference,
@@ -197,14 +202,14 @@ fn spawn_request(
     let mut env = settings.session_env.clone();
     env.push(("THE_LOOP_WORK_ITEM".into(), item.reference.to_string()));
     env.push(("THE_LOOP_ENDPOINT".into(), address.to_string()));
-    Ok(SpawnRequest {
+    SpawnRequest {
         key: session.key.clone(),
         store: store.0.clone(),
         reference: session.reference.clone(),
         fallback_name: format!("loop-{slug}-{}", &session.key.as_str()[1..9]),
         session_name: format!("loop-{slug}"),
-        cwd: directory(settings)?.to_owned(),
+        cwd: cwd.to_owned(),
         argv,
         env,
-    })
+    }
 }

@@ -16,6 +16,7 @@ use crate::app::request::{Order, Request, Response};
 use crate::daemon::compose::Setting;
 use crate::daemon::control::client::{Call, CallError, call};
 use crate::daemon::control::wire::{Answer, Hello, PROGRAM, Phase};
+use crate::domain::reference::WorkItemRef;
 use crate::store::{Store, StoreError};
 
 /// How long a dying owner, a command's moment or somebody's repair is waited for.
@@ -28,6 +29,8 @@ const ANSWER: Duration = Duration::from_secs(10);
 const LONG_ANSWER: Duration = Duration::from_secs(170);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
+/// Portable files written under one lock of their folder.
+const FILES: usize = 256;
 /// Endings done for one order.
 const ERRANDS: usize = 64;
 
@@ -172,7 +175,7 @@ fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failu
             return Err(trouble.into());
         }
     };
-    let exported = if items.is_empty() { Ok(()) } else { moment.app.export_items(&items).map(drop) };
+    let exported = items.chunks(FILES).try_for_each(|items| moment.app.export_items(items).map(drop));
     let mut errands = Vec::new();
     for lane in &lanes {
         errands.extend(moment.app.next_errand(lane)?);
@@ -208,10 +211,15 @@ fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failu
 
 /// What is left for a daemon, counted after what was done.
 fn count_waiting(app: &App, response: &mut Response) -> Result<(), Failure> {
-    if let Response::Commanded(commanded) = response
-        && let Ok(item) = crate::domain::reference::WorkItemRef::parse(&commanded.work_item)
-    {
-        commanded.waiting = app.waiting(&item)?;
+    let waiting = |item: &str| WorkItemRef::parse(item).map_or(Ok(0), |item| app.waiting(&item));
+    match response {
+        Response::Commanded(commanded) => commanded.waiting = waiting(&commanded.work_item)?,
+        Response::Reset(items) => {
+            for item in items {
+                item.waiting = waiting(&item.work_item)?;
+            }
+        }
+        _ => {}
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use super::work_item;
 use crate::adapters::event_log::read_all;
 use crate::app::journal;
 use crate::daemon::compose::Setting;
+use crate::domain::config::nearest;
 use crate::domain::log::{EventName, Level};
 use crate::domain::time::Time;
 use crate::domain::trail::Wanted;
@@ -60,9 +61,12 @@ fn wanted(args: &Args, setting: &Setting) -> Result<Wanted, Failure> {
         let known =
             EventName::ALL.iter().any(|name| name.as_str() == kind || name.as_str().starts_with(&format!("{kind}.")));
         if !known {
+            let families = EventName::ALL.iter().filter_map(|name| name.as_str().split('.').next());
+            let names = EventName::ALL.iter().map(|name| name.as_str()).chain(families);
+            let hint = nearest(kind, names).map_or(String::new(), |near| format!("did you mean `{near}`? "));
             return Err(usage(
                 format!("there is no event `{kind}`"),
-                "`the-loop events --types` prints those there are",
+                &format!("{hint}`the-loop events --types` prints those there are"),
             ));
         }
     }

@@ -6,14 +6,16 @@
 //! code.
 
 mod ask;
+mod completions;
 mod config;
 mod context;
 mod detach;
+mod dispatch;
 mod doctor;
 mod events;
 mod exit;
 mod export;
-
+mod man;
 mod output;
 mod post;
 mod restart;
@@ -36,9 +38,12 @@ pub use context::{Context, Setup};
 pub use exit::{Exit, Failure, Kind};
 pub use output::{Output, columns};
 
+/// The program's name, as it is typed.
+const NAME: &str = "the-loop";
+
 /// Keeps coding agents on their work: GitHub events, delivered exactly once into the agent that owns the item.
 #[derive(Debug, clap::Parser)]
-#[command(name = "the-loop", version, propagate_version = false, max_term_width = 110, arg_required_else_help = false)]
+#[command(name = NAME, version, propagate_version = false, max_term_width = 110, arg_required_else_help = false)]
 pub struct Cli {
     /// What holds for every command.
     #[command(flatten)]
@@ -82,6 +87,8 @@ pub enum Verb {
     Status(status::Args),
     /// Look at agents' sessions and steer them
     Sessions(sessions::Args),
+    /// Look at what waits or was given up, try it again, forget it
+    Dispatch(dispatch::Args),
     /// Bring the portable files up to date, before a commit
     Export(export::Args),
     /// Find what is wrong, why it matters and what to do
@@ -92,6 +99,10 @@ pub enum Verb {
     Config(config::Args),
     /// Try the receiver
     Webhook(webhook::Args),
+    /// Print what a shell loads to complete commands and options
+    Completions(completions::Args),
+    /// Print or write the manual pages
+    Man(man::Args),
 }
 
 impl Verb {
@@ -102,12 +113,14 @@ impl Verb {
             Self::Restart(args) => restart::run(args, context),
             Self::Status(args) => status::run(args, context),
             Self::Sessions(args) => sessions::run(args, context),
-
+            Self::Dispatch(args) => dispatch::run(args, context),
             Self::Export(args) => export::run(args, context),
             Self::Doctor(args) => doctor::run(args, context),
             Self::Events(args) => events::run(args, context),
             Self::Config(args) => config::run(args, context),
             Self::Webhook(args) => webhook::run(args, context),
+            Self::Completions(args) => completions::run(args, context),
+            Self::Man(args) => man::run(args, context),
         }
     }
 }

@@ -64,9 +64,9 @@ impl Output {
         }
     }
 
-    /// Something worth knowing; `-q` leaves it out.
+    /// Something worth knowing; `-q` leaves it out, and so does `--json`, whose document holds what matters.
     pub fn note(&self, text: &str) {
-        if !self.quiet {
+        if !self.quiet && !self.json {
             self.aside("note", "36", text);
         }
     }
@@ -107,7 +107,7 @@ impl Output {
 }
 
 /// Text from elsewhere must not drive the terminal: control characters but tab and line end are replaced.
-fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
 

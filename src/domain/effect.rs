@@ -91,6 +91,9 @@ pub enum EffectBody {
         life: Option<Life>,
         /// Why.
         reason: EndReason,
+        /// Whether the pane stays, when the person who ended it said so; else the setting decides.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keep_pane: Option<bool>,
     },
 }
 

@@ -3,6 +3,7 @@
 pub mod config;
 pub mod decide;
 pub mod effect;
+pub mod entry;
 pub mod event;
 pub mod findings;
 pub mod harness;

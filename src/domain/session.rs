@@ -187,6 +187,14 @@ impl Session {
         matches!(self.state, SessionState::Starting | SessionState::Live(_) | SessionState::Paused(_))
     }
 
+    /// Whether a reset ended it, or is ending it: its row goes once its lane is empty, and nothing of it comes back.
+    pub fn was_reset(&self) -> bool {
+        matches!(
+            self.state,
+            SessionState::Closing(EndReason::Reset) | SessionState::Closed { reason: EndReason::Reset, .. }
+        )
+    }
+
     /// Whether deliveries are held by a pause.
     pub fn is_paused(&self) -> bool {
         matches!(self.state, SessionState::Paused(_))

@@ -152,6 +152,11 @@ impl TrustedBody {
         Self(answer)
     }
 
+    /// A body that was let in before and was kept whole by our own store.
+    pub const fn kept(body: Bytes) -> Self {
+        Self(body)
+    }
+
     /// The bytes, exactly as they were received.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

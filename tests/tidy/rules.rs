@@ -26,6 +26,8 @@ const HOMES: &[(&str, &str)] = &[
     ("hyper", "src/daemon/"),
     ("hyper_util", "src/daemon/"),
     ("clap", "src/cli/"),
+    ("clap_complete", "src/cli/"),
+    ("clap_mangen", "src/cli/"),
     ("saphyr", "src/domain/config/"),
     ("saphyr_parser", "src/domain/config/"),
 ];

@@ -42,7 +42,8 @@ pub struct SessionRow {
     /// tmux session name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tmux: Option<String>,
-    /// `recorded`, `starting`, `live`, `paused`, `closing`, `closed`; `held` when something else holds deliveries.
+    /// `registered`, `recorded`, `starting`, `live`, `paused`, `closing`, `closed`; `held` when something else holds
+    /// deliveries.
     pub status: String,
     /// The last control word, for items.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +96,26 @@ pub struct Commanded {
     pub reason: Option<String>,
     /// Whether it was refused.
     pub refused: bool,
+    /// Effects it left for the daemon.
+    pub waiting: u64,
+}
+
+/// What a reset forgot of one item, or would.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResetItem {
+    /// The item.
+    pub work_item: String,
+    /// State of its session before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Pull requests its record listed.
+    pub pull_requests: Vec<String>,
+    /// Its last control word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<String>,
+    /// Whether there was anything to reset.
+    pub reset: bool,
     /// Effects it left for the daemon.
     pub waiting: u64,
 }

@@ -5,13 +5,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::decide::Act;
+use crate::domain::entry::EntryId;
 use crate::domain::portable::Command;
 use crate::domain::reference::WorkItemRef;
 
 mod answers;
+mod dispatch;
 mod trouble;
 
-pub use answers::{Commanded, Exported, HeldFile, SessionDetail, SessionRow, Status};
+pub use answers::{Commanded, Exported, HeldFile, ResetItem, SessionDetail, SessionRow, Status};
+pub use dispatch::{DispatchDetail, DispatchEntry, Dispatched};
 pub use trouble::{Trouble, TroubleKind};
 
 /// Whatever may be asked.
@@ -34,6 +38,22 @@ pub enum Look {
     Sessions,
     /// One session with everything known.
     Session(WorkItemRef),
+    /// What a reset would forget.
+    Reset(ResetScope),
+    /// What waits, runs or was given up.
+    Dispatch,
+    /// One of it with everything known.
+    Effect(EntryId),
+}
+
+/// What is to be reset.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ResetScope {
+    /// These items, named explicitly.
+    Items(Vec<WorkItemRef>),
+    /// Every item with something to reset.
+    All,
 }
 
 /// Orders; answered after their commit.
@@ -49,6 +69,19 @@ pub enum Order {
         /// The operator's user name.
         actor: String,
     },
+    /// What an operator does to a record by hand, a reset aside.
+    ByHand {
+        /// The item, named explicitly.
+        item: WorkItemRef,
+        /// What to do.
+        act: Act,
+    },
+    /// Sessions, commands and what polling knew of items forgotten, and the ending dated.
+    Reset(ResetScope),
+    /// An effect, or an event that a bug kept from being decided, tried again.
+    Retry(EntryId),
+    /// The same forgotten.
+    Drop(EntryId),
     /// Portable files up to date.
     Export,
 }
@@ -63,8 +96,16 @@ pub enum Response {
     Sessions(Vec<SessionRow>),
     /// To [`Look::Session`]; `None` when the item has no record here.
     Session(Option<Box<SessionDetail>>),
-    /// To [`Order::Command`].
+    /// To [`Order::Command`] and [`Order::ByHand`].
     Commanded(Commanded),
+    /// To [`Look::Reset`] and [`Order::Reset`].
+    Reset(Vec<ResetItem>),
+    /// To [`Look::Dispatch`].
+    Dispatch(Vec<DispatchEntry>),
+    /// To [`Look::Effect`]; `None` when there is none of this name.
+    Effect(Option<Box<DispatchDetail>>),
+    /// To [`Order::Retry`] and [`Order::Drop`].
+    Dispatched(Dispatched),
     /// To [`Order::Export`].
     Exported(Exported),
 }

@@ -20,18 +20,21 @@ const HEAD: [&str; 7] = ["Work item", "Harness", "Session id", "Tmux", "Status",
 
 /// Prints all sessions.
 pub(super) fn run(_: &Args, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
-    let rows = match reader(setting)? {
-        Some(reader) => match reader.read(|tx| look::answer(tx, &Look::Sessions, SystemClock.now()))? {
-            Response::Sessions(rows) => rows,
-            _ => Vec::new(),
-        },
-        None => Vec::new(),
-    };
+    let rows = sessions(setting)?;
     context.out.result(|| json!({ "sessions": rows }), || table(&rows))?;
     if rows.is_empty() {
         context.out.note("no sessions");
     }
     Ok(Exit::Done)
+}
+
+/// All sessions.
+pub(super) fn sessions(setting: &Setting) -> Result<Vec<SessionRow>, Failure> {
+    let Some(reader) = reader(setting)? else { return Ok(Vec::new()) };
+    match reader.read(|tx| look::answer(tx, &Look::Sessions, SystemClock.now()))? {
+        Response::Sessions(rows) => Ok(rows),
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// The stable columns, pull requests indented under their work item.

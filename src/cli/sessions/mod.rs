@@ -12,7 +12,11 @@ use crate::daemon::compose::Setting;
 use crate::domain::portable::Command;
 
 mod attach;
+mod close;
+mod link_pr;
 mod list;
+mod register;
+mod reset;
 mod say;
 mod show;
 mod wait;
@@ -46,6 +50,14 @@ enum Action {
     Resume(say::Args),
     /// Attach this terminal to an item's session
     Attach(WorkItemArg),
+    /// Make a conversation that exists already an item's session
+    Register(register::Args),
+    /// End an item here as if it had been closed, and its agents with it
+    Close(close::Args),
+    /// Forget items: sessions, commands and what polling knew of them
+    Reset(reset::Args),
+    /// Record a pull request on an item's session
+    LinkPr(link_pr::Args),
 }
 
 /// Runs `sessions`.
@@ -70,5 +82,9 @@ fn act(action: &Action, context: &Context, setting: &Setting) -> Result<Exit, Fa
         Action::Pause(args) => say::run(&Command::Pause, args, context, setting),
         Action::Resume(args) => say::run(&Command::Resume, args, context, setting),
         Action::Attach(item) => attach::run(item, context, setting),
+        Action::Register(args) => register::run(args, context, setting),
+        Action::Close(args) => close::run(args, context, setting),
+        Action::Reset(args) => reset::run(args, context, setting),
+        Action::LinkPr(args) => link_pr::run(args, context, setting),
     }
 }

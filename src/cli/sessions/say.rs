@@ -1,4 +1,4 @@
-//! `the-loop sessions start|stop|pause|resume`: the operator's own words.
+//! `the-loop sessions start|stop|pause|resume`: the operator's own words; and how what was done by hand is told.
 //!
 //! Without a daemon the command owns the store for moments and ends what there is to end; a spawn or a delivery stays
 //! stored for the daemon, and it says so. With `--wait` it does them itself, as an owner without listeners.
@@ -13,7 +13,9 @@ use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure, Kind};
 use crate::cli::work_item::WorkItemArg;
 use crate::daemon::compose::Setting;
+use crate::domain::decide::Act;
 use crate::domain::portable::Command;
+use crate::domain::reference::WorkItemRef;
 
 /// Arguments of the four words.
 #[derive(Debug, clap::Args)]
@@ -29,15 +31,31 @@ pub(super) struct Args {
 pub(super) fn run(word: &Command, args: &Args, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
     let item = item(&args.item, setting)?;
     let actor = setting.user().unwrap_or_else(|| "operator".into());
-    let (response, doer) = order(setting, &Order::Command { item: item.clone(), word: word.clone(), actor })?;
+    let word = Order::Command { item: item.clone(), word: word.clone(), actor };
+    finish(&item, &word, args.wait, context, setting)
+}
+
+/// Has one of the verbs done that are no control words.
+pub(super) fn by_hand(item: WorkItemRef, act: Act, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
+    finish(&item.clone(), &Order::ByHand { item, act }, false, context, setting)
+}
+
+fn finish(
+    item: &WorkItemRef,
+    wanted: &Order,
+    wait: bool,
+    context: &Context,
+    setting: &Setting,
+) -> Result<Exit, Failure> {
+    let (response, doer) = order(setting, wanted)?;
     let Response::Commanded(mut commanded) = response else {
         return Err(Failure::new(Kind::Bug, "a command was answered with something else"));
     };
     if commanded.refused {
         return Err(refusal(&commanded));
     }
-    if args.wait && commanded.waiting > 0 {
-        wait::until_done(&item, context, setting)?;
+    if wait && commanded.waiting > 0 {
+        wait::until_done(item, context, setting)?;
         commanded.waiting = 0;
     }
     context.out.result(|| json!({ "commanded": commanded }), || text(&commanded, doer))?;
@@ -64,6 +82,14 @@ fn refusal(commanded: &Commanded) -> Failure {
         "not-applicable" => {
             failure.hint("only a paused or held session resumes; `the-loop sessions show` tells its state")
         }
+        "no-record" => {
+            failure.hint("it has no session on this machine; `the-loop sessions list` shows those there are")
+        }
+        "other-session" => {
+            failure.hint("it has a session that lives; `the-loop sessions show` tells which, `--force` takes its place")
+        }
+        "own-pull-request" => failure.hint("name the item first, then the pull request that delivers it"),
+        "not-a-pull-request" => failure.hint("GitHub says that it is an issue; name the pull request"),
         _ => failure,
     }
 }

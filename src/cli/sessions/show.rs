@@ -4,15 +4,16 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::list::{local_time, table};
+use super::list::{local_time, sessions, table};
 use crate::adapters::system::SystemClock;
 use crate::app::look;
-use crate::app::request::{Look, Response, SessionDetail};
+use crate::app::request::{Look, Response, SessionDetail, SessionRow};
 use crate::cli::context::{Context, Setup};
 use crate::cli::exit::{Exit, Failure, Kind};
 use crate::cli::setting::reader;
-use crate::cli::work_item::WorkItemArg;
+use crate::cli::work_item::{self, WorkItemArg};
 use crate::daemon::compose::Setting;
+use crate::domain::config::nearest;
 use crate::domain::ports::Clock as _;
 use crate::domain::reference::WorkItemRef;
 
@@ -20,6 +21,11 @@ use crate::domain::reference::WorkItemRef;
 pub(super) fn item(arg: &WorkItemArg, setting: &Setting) -> Result<WorkItemRef, Failure> {
     let Setting { config, file, home, .. } = setting.clone();
     arg.resolve(&Setup { config, file, home })
+}
+
+/// An item as it was typed.
+pub(super) fn named(text: &str, setting: &Setting) -> Result<WorkItemRef, Failure> {
+    work_item::resolve(text, || work_item::at_hand(&setting.config, &setting.home.dir))
 }
 
 /// The session of `item`, or a refusal that says there is none.
@@ -30,8 +36,29 @@ pub(super) fn detail(item: &WorkItemRef, setting: &Setting) -> Result<SessionDet
     };
     match found {
         Response::Session(Some(detail)) => Ok(*detail),
-        _ => Err(Failure::new(Kind::Refused, format!("`{item}` has no session on this machine"))
-            .hint("`the-loop sessions list` shows those there are")),
+        _ => {
+            let rows = sessions(setting)?;
+            Err(Failure::new(Kind::Refused, format!("`{item}` has no session on this machine")).hint(near(item, &rows)))
+        }
+    }
+}
+
+/// What was probably meant: the record that lists it as a pull request, or one that is spelled alike.
+fn near(item: &WorkItemRef, rows: &[SessionRow]) -> String {
+    let key = |row: &SessionRow| WorkItemRef::parse(&row.work_item).map(|reference| reference.key());
+    if let Some(at) = rows.iter().position(|row| row.is_pull_request && key(row).as_ref() == Ok(&item.key()))
+        && let Some(owner) = rows[..at].iter().rev().find(|row| !row.is_pull_request)
+    {
+        return format!("it is a pull request of `{}`; name that", owner.work_item);
+    }
+    let alike = rows.iter().filter(|row| !row.is_pull_request).filter_map(|row| {
+        let reference = WorkItemRef::parse(&row.work_item).ok()?;
+        let related = reference.repo().is_same(item.repo()) || reference.number() == item.number();
+        related.then_some(row.work_item.as_str())
+    });
+    match nearest(&item.to_string(), alike) {
+        Some(near) => format!("did you mean `{near}`? `the-loop sessions list` shows those there are"),
+        None => "`the-loop sessions list` shows those there are".into(),
     }
 }
 

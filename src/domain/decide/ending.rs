@@ -11,13 +11,17 @@ use crate::domain::time::Time;
 
 /// Ends the record's own conversation and all its pull requests'. A spawn in flight ends itself by its generation.
 pub(super) fn end_sessions(draft: &mut Draft<'_>, owner: &WorkItemRef, reason: EndReason) {
+    end_sessions_and(draft, owner, reason, None);
+}
+
+/// The same, with a person's word whether the panes stay.
+pub(super) fn end_sessions_and(draft: &mut Draft<'_>, owner: &WorkItemRef, reason: EndReason, keep_pane: Option<bool>) {
     let Some(known) = draft.known(owner).cloned() else { return };
     let now = draft.now;
     for endpoint in &known.endpoints {
-        if let Some(body) = draft
-            .endpoint_mut(owner, &endpoint.reference)
-            .and_then(|session| end(session, EndpointRef::PullRequest(endpoint.reference.clone()), reason, now))
-        {
+        if let Some(body) = draft.endpoint_mut(owner, &endpoint.reference).and_then(|session| {
+            end(session, EndpointRef::PullRequest(endpoint.reference.clone()), reason, keep_pane, now)
+        }) {
             draft.effect(owner, Class::Overtaking, body);
         }
     }
@@ -25,19 +29,27 @@ pub(super) fn end_sessions(draft: &mut Draft<'_>, owner: &WorkItemRef, reason: E
         return;
     }
     let session = draft.item_mut(owner).session.as_mut();
-    if let Some(body) = session.and_then(|session| end(session, EndpointRef::Item, reason, now)) {
+    if let Some(body) = session.and_then(|session| end(session, EndpointRef::Item, reason, keep_pane, now)) {
         draft.effect(owner, Class::Overtaking, body);
     }
-    let event = if reason == EndReason::Stopped { EventName::SessionClosed } else { EventName::SessionAutoclosed };
+    let by_a_person = matches!(reason, EndReason::Stopped | EndReason::Reset);
+    let event = if by_a_person { EventName::SessionClosed } else { EventName::SessionAutoclosed };
     draft.log(LogEntry::info(event).with("reason", reason.as_str()), owner);
 }
 
-fn is_over_not_yet(session: &Session) -> bool {
+/// Whether the conversation can still be ended.
+pub(super) fn is_over_not_yet(session: &Session) -> bool {
     !matches!(session.state, SessionState::Closed { .. } | SessionState::Closing(_))
 }
 
 /// Ends one conversation: the effect that does it, when there is a life to end.
-fn end(session: &mut Session, endpoint: EndpointRef, reason: EndReason, now: Time) -> Option<EffectBody> {
+fn end(
+    session: &mut Session,
+    endpoint: EndpointRef,
+    reason: EndReason,
+    keep_pane: Option<bool>,
+    now: Time,
+) -> Option<EffectBody> {
     if !is_over_not_yet(session) {
         return None;
     }
@@ -47,7 +59,37 @@ fn end(session: &mut Session, endpoint: EndpointRef, reason: EndReason, now: Tim
         Some(_) => SessionState::Closing(reason),
         None => SessionState::Closed { at: now, reason },
     };
-    life.map(|life| EffectBody::End { endpoint, life: Some(life), reason })
+    life.map(|life| EffectBody::End { endpoint, life: Some(life), reason, keep_pane })
+}
+
+/// Ends the record's own conversation because another takes its place; those of its pull requests go on.
+pub(super) fn end_own(draft: &mut Draft<'_>, owner: &WorkItemRef) {
+    let now = draft.now;
+    let session = draft.item_mut(owner).session.as_mut();
+    if let Some(body) = session.and_then(|session| end(session, EndpointRef::Item, EndReason::Stopped, None, now)) {
+        draft.effect(owner, Class::Overtaking, body);
+    }
+}
+
+/// Everything of the record on this machine ends and is forgotten once it has; what had ended before is forgotten too.
+pub(super) fn reset_sessions(draft: &mut Draft<'_>, owner: &WorkItemRef) {
+    end_sessions(draft, owner, EndReason::Reset);
+    let endpoints = draft.known(owner).map(|known| known.endpoints.clone()).unwrap_or_default();
+    for endpoint in endpoints {
+        if let Some(session) = draft.endpoint_mut(owner, &endpoint.reference) {
+            ended_by_reset(session);
+        }
+    }
+    if let Some(session) = &mut draft.item_mut(owner).session {
+        ended_by_reset(session);
+    }
+}
+
+fn ended_by_reset(session: &mut Session) {
+    match &mut session.state {
+        SessionState::Closing(reason) | SessionState::Closed { reason, .. } => *reason = EndReason::Reset,
+        _ => {}
+    }
 }
 
 /// The item is over: sessions end, `control` is cleared, the ending is dated, `poll` stays.
@@ -89,7 +131,7 @@ pub(super) fn close_endpoint(draft: &mut Draft<'_>, pull_request: &WorkItemRef, 
         }
         let endpoint = EndpointRef::PullRequest(pull_request.clone());
         let session = draft.endpoint_mut(&owner, pull_request);
-        if let Some(body) = session.and_then(|session| end(session, endpoint, reason, now)) {
+        if let Some(body) = session.and_then(|session| end(session, endpoint, reason, None, now)) {
             draft.effect(&owner, Class::Overtaking, body);
         }
         let entry = |name| LogEntry::info(name).with("pullRequest", pull_request.to_string());
@@ -131,6 +173,9 @@ pub(super) fn revive_stopped(draft: &mut Draft<'_>, owner: &WorkItemRef) {
 }
 
 fn recorded_again(session: &mut Session) {
+    if session.was_reset() {
+        (session.conversation, session.introduced, session.cwd) = (None, false, None);
+    }
     session.generation += 1;
     session.failed_spawns = 0;
     session.state = SessionState::Recorded;

@@ -10,6 +10,7 @@ use super::reference::{RefKey, WorkItemRef};
 use super::session::Session;
 use super::time::Time;
 
+mod by_hand;
 #[cfg(test)]
 mod commands;
 mod control;
@@ -35,6 +36,7 @@ mod speech;
 mod tests;
 mod view;
 
+pub use by_hand::{Act, ByHand, Registration, can_be_reset, decide_by_hand};
 pub use moves::{forwarded, implied_rename, under_present_name};
 pub use operator::{OperatorCommand, decide_command};
 pub use resolve::{By, Named, branch_items, named, named_pull_requests, subject};
@@ -147,6 +149,14 @@ pub enum DropReason {
     NothingToDo,
     /// A comment or review was taken back: noted.
     Withdrawn,
+    /// The item has no session on this machine.
+    NoRecord,
+    /// The item has a session that lives, with another conversation.
+    OtherSession,
+    /// An item is never its own pull request.
+    OwnPullRequest,
+    /// GitHub says that it is an issue.
+    NotAPullRequest,
 }
 
 impl DropReason {
@@ -171,6 +181,10 @@ impl DropReason {
             Self::OlderFact => "older-fact",
             Self::NothingToDo => "nothing-to-do",
             Self::Withdrawn => "withdrawn",
+            Self::NoRecord => "no-record",
+            Self::OtherSession => "other-session",
+            Self::OwnPullRequest => "own-pull-request",
+            Self::NotAPullRequest => "not-a-pull-request",
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct OperatorCommand {
 
 /// Decides a command of this machine. It is dated so that it is later than what is recorded, whatever the clocks say.
 pub fn decide_command(command: &OperatorCommand, view: &View, policy: &Policy, now: Time) -> Outcome {
-    let event = event_of(command);
+    let event = event_of(&command.item, command.word.as_str(), &command.id);
     let mut draft = Draft::new(&event, view, policy, now);
     let subject = subject_of(command, view.item(&command.item));
     let control = Control {
@@ -78,12 +78,13 @@ fn nothing_changes(command: &OperatorCommand, view: &View) -> bool {
     }
 }
 
-fn event_of(command: &OperatorCommand) -> Event {
+/// What stands for an event where nothing happened on GitHub: the verb, on the item it names.
+pub(super) fn event_of(item: &WorkItemRef, verb: &str, id: &DeliveryId) -> Event {
     Event {
         name: "command".into(),
-        action: Some(command.word.as_str().to_owned()),
-        delivery: command.id.clone(),
-        repository: Some(Repository { reference: command.item.repo().clone(), id: 0 }),
+        action: Some(verb.to_owned()),
+        delivery: id.clone(),
+        repository: Some(Repository { reference: item.repo().clone(), id: 0 }),
         sender: None,
         content: Content::Ignored(Ignored::UnlistedAction),
     }

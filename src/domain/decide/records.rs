@@ -62,7 +62,11 @@ fn start_allowed(draft: &mut Draft<'_>, reference: &WorkItemRef, seed: &Seed<'_>
 fn begin(draft: &mut Draft<'_>, reference: &WorkItemRef, command: Option<&Control>) {
     let (now, fresh) = (draft.now, draft.new_session(reference, reference));
     let item = draft.item_mut(reference);
-    let session = item.session.get_or_insert(fresh);
+    let mut session = item.session.take().unwrap_or_else(|| fresh.clone());
+    if session.was_reset() {
+        // Not forgotten yet, because its pane is still to be ended: nothing else of it is left.
+        session = Session { generation: session.generation, key: session.key, ..fresh };
+    }
     session.state = SessionState::Starting;
     session.generation += 1;
     session.failed_spawns = 0;
@@ -72,6 +76,7 @@ fn begin(draft: &mut Draft<'_>, reference: &WorkItemRef, command: Option<&Contro
         generation: session.generation,
         resume: session.conversation.is_some(),
     };
+    item.session = Some(session);
     let armed_at = command.or(item.sections.control.as_ref()).and_then(Control::at);
     item.baseline = Some(armed_at.unwrap_or(now));
     item.held_by_adoption = false;

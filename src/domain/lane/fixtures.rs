@@ -90,7 +90,7 @@ pub(super) fn spawn(endpoint: EndpointRef, generation: u64) -> EffectBody {
 }
 
 pub(super) fn end(life: Option<Life>) -> EffectBody {
-    EffectBody::End { endpoint: EndpointRef::Item, life, reason: EndReason::Stopped }
+    EffectBody::End { endpoint: EndpointRef::Item, life, reason: EndReason::Stopped, keep_pane: None }
 }
 
 pub(super) fn work(view: &LaneView) -> Work {

@@ -3,10 +3,11 @@
 use super::effect::{Effect, EndpointRef, NewEffect, Place};
 use super::item::Item;
 use super::message::Message;
-use super::reference::WorkItemRef;
+use super::reference::{RefKey, WorkItemRef};
 use super::session::{EndReason, Life, Session};
 use super::time::Time;
 
+mod by_hand;
 #[cfg(test)]
 mod fixtures;
 mod next;
@@ -17,6 +18,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
+pub use by_hand::{Again, Unfit, again, may_drop};
 pub use next::{is_decided_by, is_held, next};
 pub use settle::{give_up, settle};
 
@@ -71,6 +73,13 @@ pub enum Next {
         /// Which conversation.
         endpoint: EndpointRef,
     },
+    /// Nothing waits, and rows of conversations that a reset ended can go.
+    Forget {
+        /// Whether the record's own is one of them.
+        record: bool,
+        /// Those of its pull requests.
+        pull_requests: Vec<RefKey>,
+    },
     /// Something to claim and do.
     Do(Work),
 }
@@ -116,6 +125,8 @@ pub enum Work {
         life: Life,
         /// Why.
         reason: EndReason,
+        /// Whether the pane stays; without a word the setting decides.
+        keep_pane: Option<bool>,
     },
 }
 

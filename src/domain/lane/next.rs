@@ -4,6 +4,7 @@ use super::{ENDPOINT_SPAWN_TRIES, HELD_BY_BREAKER, LaneView, MAX_BATCH, MAX_BATC
 use crate::domain::effect::{Class, Effect, EffectBody, EndpointRef, Place};
 use crate::domain::item::Item;
 use crate::domain::message::Message;
+use crate::domain::reference::RefKey;
 use crate::domain::session::{EndReason, Life, Session, SessionState};
 use crate::domain::time::Time;
 
@@ -21,7 +22,7 @@ enum Target<'v> {
 
 /// Decides the next step. Ends come first and are never held; everything else waits while the record is held.
 pub fn next(view: &LaneView, now: Time) -> Next {
-    let Some(first) = view.effects.first() else { return Next::Idle };
+    let Some(first) = view.effects.first() else { return idle(view) };
     if first.place.class != Class::Overtaking
         && let Some(why) = held(&view.item)
     {
@@ -32,7 +33,7 @@ pub fn next(view: &LaneView, now: Time) -> Next {
             return Next::Wait { until: Some(until), why: "retry" };
         }
         match &effect.body {
-            EffectBody::End { endpoint, life, reason } => return end(view, effect, endpoint, life.as_ref(), *reason),
+            EffectBody::End { endpoint, life, .. } => return end(view, effect, endpoint, life.as_ref()),
             EffectBody::Spawn { endpoint, generation, resume } => {
                 return spawn(view, effect, endpoint, *generation, *resume);
             }
@@ -67,14 +68,26 @@ fn held(item: &Item) -> Option<&'static str> {
     item.held_by_adoption.then_some("disarmed-elsewhere")
 }
 
-fn end(view: &LaneView, effect: &Effect, endpoint: &EndpointRef, life: Option<&Life>, reason: EndReason) -> Next {
-    match (view.session(endpoint), life) {
-        (Some(session), Some(life)) => Next::Do(Work::End {
+/// With nothing left to end, what a reset ended is forgotten: until then its rows say what there is to end.
+fn idle(view: &LaneView) -> Next {
+    let record = view.item.session.as_ref().is_some_and(Session::was_reset);
+    let gone = view.endpoints.iter().filter(|endpoint| endpoint.was_reset());
+    let pull_requests: Vec<RefKey> = gone.map(|endpoint| endpoint.reference.key()).collect();
+    match record || !pull_requests.is_empty() {
+        true => Next::Forget { record, pull_requests },
+        false => Next::Idle,
+    }
+}
+
+fn end(view: &LaneView, effect: &Effect, endpoint: &EndpointRef, life: Option<&Life>) -> Next {
+    match (view.session(endpoint), life, &effect.body) {
+        (Some(session), Some(life), EffectBody::End { reason, keep_pane, .. }) => Next::Do(Work::End {
             place: effect.place,
             endpoint: endpoint.clone(),
             session: Box::new(session.clone()),
             life: life.clone(),
-            reason,
+            reason: *reason,
+            keep_pane: *keep_pane,
         }),
         _ => Next::Drop { places: vec![effect.place], reason: "nothing-to-end" },
     }

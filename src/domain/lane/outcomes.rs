@@ -22,7 +22,7 @@ fn k22_a_spawn_that_completes_after_a_stop_ends_at_once(#[case] state: SessionSt
     let settlement = settled(&lane, &claimed, &spawned(9));
     assert_eq!((&settlement.item, settlement.over.len()), (&None, 1), "the record is not the spawn's any more");
     let [ended] = settlement.new.as_slice() else { panic!("{:?}", settlement.new) };
-    let body = EffectBody::End { endpoint: EndpointRef::Item, life: Some(life(9)), reason: why };
+    let body = EffectBody::End { endpoint: EndpointRef::Item, life: Some(life(9)), reason: why, keep_pane: None };
     assert_eq!((ended.class, &ended.body), (Class::Overtaking, &body));
     lane.effects.clear();
     let lane = lane.and(Class::Overtaking, 2, body);

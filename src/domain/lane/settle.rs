@@ -119,7 +119,7 @@ impl Settling<'_> {
         } else {
             let (endpoint, life) = (self.work.endpoint().clone(), Some(life.clone()));
             let reason = self.session().map_or(EndReason::Stopped, end_reason);
-            self.push(Class::Overtaking, EffectBody::End { endpoint, life, reason });
+            self.push(Class::Overtaking, EffectBody::End { endpoint, life, reason, keep_pane: None });
         }
         self.over("spawned");
         let first = matches!(self.work, Work::Spawn { place, .. } if place.class == Class::Ordinary);

@@ -102,7 +102,12 @@ fn the_format_is_pinned() {
     let bodies = [
         deliver(1, 2).body,
         EffectBody::Spawn { endpoint: EndpointRef::PullRequest(reference(4)), generation: 2, resume: true },
-        EffectBody::End { endpoint: EndpointRef::Item, life: Some(life()), reason: EndReason::Stopped },
+        EffectBody::End {
+            endpoint: EndpointRef::Item,
+            life: Some(life()),
+            reason: EndReason::Stopped,
+            keep_pane: None,
+        },
     ];
     for body in bodies {
         insta::assert_snapshot!(text(encode(TableId::Effects, &EffectRow::new(body, NOW)).unwrap()));

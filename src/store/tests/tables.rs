@@ -65,7 +65,12 @@ fn lanes_are_in_order_of_class_and_number_and_apart_from_each_other() {
                 tx.push_effect(deliver(1, number), NOW)?;
                 tx.push_effect(deliver(15, number), NOW)?;
             }
-            let end = EffectBody::End { endpoint: EndpointRef::Item, life: None, reason: EndReason::Stopped };
+            let end = EffectBody::End {
+                endpoint: EndpointRef::Item,
+                life: None,
+                reason: EndReason::Stopped,
+                keep_pane: None,
+            };
             tx.push_effect(NewEffect { lane: key(1), class: Class::Overtaking, body: end }, NOW)?;
             Ok(())
         })

@@ -1,7 +1,9 @@
 //! The command line as a shell sees it.
 
+mod by_hand;
 mod config;
 mod contract;
+mod help;
 mod receiver;
 mod store;
 mod webhook;

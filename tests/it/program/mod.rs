@@ -1,6 +1,7 @@
 //! The real program end to end: the binary, its daemon, tmux, signed deliveries over real connections.
 
 mod burst;
+mod by_hand;
 mod daemon;
 mod demo;
 mod full_disk;

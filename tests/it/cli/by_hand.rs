@@ -1,0 +1,103 @@
+//! Verbs by hand that leave something behind, and the table of exit codes.
+
+use std::fs;
+use std::time::Duration;
+
+use redb::{ReadableDatabase as _, TableDefinition};
+
+use super::contract::place;
+use super::{Place, Ran};
+use crate::support::wait_for;
+
+const ITEMS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("items");
+
+fn done(place: &Place, line: &str) -> Ran {
+    let ran = place.run(line);
+    assert_eq!(ran.code, 0, "{line}: {}{}", ran.stdout, ran.stderr);
+    ran
+}
+
+#[test]
+fn k58_an_old_portable_file_does_not_undo_a_reset() {
+    let place = place();
+    done(&place, "sessions start 7");
+    let file = place.path("repo/.the-loop/portable/github-octo-hello-7.json");
+    let old = fs::read(&file).expect("the exported file");
+    done(&place, "sessions reset 7");
+    let record = || serde_json::from_slice::<serde_json::Value>(&fs::read(&file).expect("the file")).expect("JSON");
+    let reset = record();
+    assert_eq!((&reset["control"], &reset["ended"]["reason"]), (&serde_json::Value::Null, &"reset".into()));
+    for (n, back) in [old.clone(), old].into_iter().enumerate() {
+        // From a branch, a stash or a backup.
+        fs::write(&file, back).expect("the old file");
+        assert_eq!(done(&place, "sessions list --json").json()["sessions"], serde_json::json!([]), "round {n}");
+        done(&place, "export");
+        assert_eq!(record(), reset, "round {n}");
+        assert_eq!(place.run("sessions show 7").code, 1);
+    }
+    fs::remove_file(&file).expect("the file");
+    assert_eq!(done(&place, "sessions list --json").json()["sessions"], serde_json::json!([]));
+    // What went away a moment ago may be git's own half step; an export looks again later.
+    wait_for("the file to be written again", Duration::from_secs(20), || place.run("export").code == 0);
+    assert_eq!(record(), reset);
+    let again = done(&place, "sessions start 7 --json").json();
+    assert_eq!(again["commanded"]["acted"], true, "a later start is a later start");
+    assert_eq!(record()["control"]["command"], "start");
+}
+
+#[test]
+fn k58_a_dry_run_changes_nothing() {
+    let place = place();
+    done(&place, "sessions start 7");
+    let before = done(&place, "sessions show 7 --json").stdout;
+    let would = done(&place, "sessions reset --all --dry-run --json").json();
+    assert_eq!((&would["dryRun"], &would["reset"][0]["reset"]), (&true.into(), &true.into()));
+    assert_eq!(done(&place, "sessions show 7 --json").stdout, before);
+    done(&place, "sessions reset --all");
+    assert_eq!(done(&place, "sessions reset --all").stdout, "nothing to reset\n");
+}
+
+#[test]
+fn what_is_said_beside_a_result_depends_on_how_loud_it_may_be() {
+    let place = place();
+    let said = |line: &str| done(&place, line).stderr;
+    assert_eq!(said("sessions list"), "note: no sessions\n");
+    assert_eq!(said("dispatch list"), "note: nothing waits and nothing was given up\n");
+    for line in ["sessions list -q", "sessions list --json", "dispatch list -q", "dispatch list --json"] {
+        assert_eq!(said(line), "", "{line}");
+    }
+    assert!(said("sessions list -v").starts_with("info: configuration: "));
+}
+
+/// The rows of one item under the key of another: what no version of the program writes.
+fn cross(place: &Place) {
+    let database = redb::Database::open(place.path("repo/.the-loop/local/state.redb")).expect("the store");
+    let key = |number: u64| format!("github:octo/hello#{number}").into_bytes();
+    let reading = database.begin_read().expect("a snapshot");
+    let seven = reading.open_table(ITEMS).expect("items").get(key(7).as_slice()).expect("a row").expect("item 7");
+    let seven = seven.value().to_vec();
+    let writing = database.begin_write().expect("a transaction");
+    writing.open_table(ITEMS).expect("items").insert(key(8).as_slice(), seven.as_slice()).expect("a row");
+    writing.commit().expect("a commit");
+}
+
+#[test]
+fn every_exit_code_is_reached_by_a_real_command() {
+    // 3 belongs to the control socket, and stands with its tests.
+    let place = place();
+    assert_eq!(place.run("sessions list").code, 0);
+    assert_eq!(place.run("sessions show 7").code, 1);
+    assert_eq!(place.run("sessions sow 7").code, 2);
+    for item in [7, 8] {
+        done(&place, &format!("sessions stop {item}"));
+    }
+    cross(&place);
+    let file = place.path("repo/.the-loop/portable/github-octo-hello-8.json");
+    let text = fs::read_to_string(&file).expect("the file").replace("\"stop\"", "\"pause\"");
+    fs::write(&file, text).expect("the file");
+    let bug = place.run("sessions stop 8 --json");
+    assert_eq!(bug.code, 70, "{}{}", bug.stdout, bug.stderr);
+    assert_eq!((&bug.json()["error"]["kind"], &bug.json()["error"]["exit"]), (&"bug".into(), &70.into()));
+    fs::write(place.path("repo/.the-loop/local/state.redb"), b"not a store").expect("the store's file");
+    assert_eq!(place.run("sessions list").code, 4);
+}
