@@ -119,7 +119,8 @@ impl Looking {
                 return Ok(Look::Progress(Progress::Waiting(Some(self.now.plus_seconds(1)))));
             }
             return match recover(tx, claim)? {
-                Look::Claimed(claimed) if claimed.work.is_slow() && !self.allow_slow => {
+                // Asking what became of a delivery is quick, however it was made.
+                Look::Claimed(claimed) if matches!(claimed.work, Work::Spawn { .. }) && !self.allow_slow => {
                     Ok(Look::Progress(Progress::NeedsSlow))
                 }
                 look => Ok(look),

@@ -7,6 +7,7 @@ mod cli;
 #[path = "../support/payloads.rs"]
 mod payloads;
 mod portable;
+mod processes;
 mod program;
 mod receiver;
 mod support;
