@@ -187,6 +187,21 @@ fn k11_what_was_begun_when_its_daemon_died_is_never_begun_again() {
 }
 
 #[test]
+fn k11_without_its_note_nothing_is_started() {
+    let place = Place::new();
+    fs::write(place.path("starts"), "in the way of the directory").unwrap();
+    let runner = place.runner();
+    for batch in ["b1", "b2", "b3"] {
+        let answer = runner.deliver(&place.delivery(1, batch, WAITS));
+        assert!(matches!(answer, Delivered::NotRun(_)), "{answer:?}");
+    }
+    fs::remove_file(place.path("starts")).unwrap();
+    assert_eq!(runner.deliver(&place.delivery(1, "b4", "cat >> heard")), Delivered::Running);
+    assert_eq!(place.ended(&runner, 1, "b4"), Delivered::Finished(String::new()));
+    assert_eq!(place.heard(), "the text of b4\n");
+}
+
+#[test]
 fn a_process_that_runs_too_long_is_ended_with_its_group_and_unknown() {
     let place = Place::new();
     let runner = place.runner();

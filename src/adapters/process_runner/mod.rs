@@ -118,7 +118,6 @@ impl ProcessRunner {
         note.process = processes::start_time(child.id()).map(|started| Process { pid: child.id(), started });
         // Without its number it is found by its variable.
         let _ = self.notes.write(key, &note);
-        place.kept = true;
         let watch = watch::Watch {
             child,
             note,
@@ -129,7 +128,9 @@ impl ProcessRunner {
             running: self.running.clone(),
         };
         // A thread that cannot be had leaves the process running and noted, as a crash would.
-        watch.begin().map_err(|error| Delivered::Unknown(format!("nobody watches the process: {error}")))
+        watch.begin().map_err(|error| Delivered::Unknown(format!("nobody watches the process: {error}")))?;
+        place.kept = true;
+        Ok(())
     }
 
     fn run(&self, mut command: Command, program: &Program) -> Result<Child, Delivered> {
