@@ -1,10 +1,15 @@
 //! One thin translation per outside thing, behind the traits of `domain::ports`.
 
+pub mod claude_files;
 pub mod config_files;
 pub mod earlier_daemon;
+mod environment;
 pub mod event_log;
+mod groups;
+pub mod hosts;
 pub mod owner_file;
 pub mod portable_files;
+pub mod process_runner;
 pub mod processes;
 pub mod supervisor;
 pub mod system;

@@ -3,7 +3,9 @@
 //! A process id alone is no name: ids are used again. A start time beside it makes it one.
 
 use std::fs;
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
+use std::process::Stdio;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process, test_kill_process_group};
@@ -17,6 +19,7 @@ const TICKS_PER_SECOND: i64 = 100;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stat {
     state: char,
+    group: u32,
     start_ticks: u64,
 }
 
@@ -126,6 +129,11 @@ pub fn kill_group(leader: u32) {
     signal_group(leader, Signal::KILL);
 }
 
+/// Whether the process leads a group of its own.
+pub fn leads_group(pid: u32) -> bool {
+    stat(pid).is_some_and(|stat| stat.group == pid)
+}
+
 /// Whether any process is left in the group led by `leader`, zombies included.
 pub fn group_exists(leader: u32) -> bool {
     raw(leader).is_some_and(|pid| test_kill_process_group(pid) != Err(Errno::SRCH))
@@ -137,6 +145,15 @@ pub fn announce_child_end(parent: u32) {
         // A parent that is gone has nothing to look for.
         let _ = kill_process(pid, Signal::CHILD);
     }
+}
+
+/// A text as somebody's standard input: a complete file without a name, at its beginning, which no death of ours can cut
+/// short.
+pub fn unlinked_input(text: &str) -> std::io::Result<Stdio> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(Stdio::from(file))
 }
 
 /// Ends one process at once. One that is gone is no error.
@@ -171,7 +188,8 @@ fn stat(pid: u32) -> Option<Stat> {
 fn parse_stat(text: &str) -> Option<Stat> {
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
-    Some(Stat { state: fields.first()?.chars().next()?, start_ticks: fields.get(19)?.parse().ok()? })
+    let (state, group) = (fields.first()?.chars().next()?, fields.get(2)?.parse().ok()?);
+    Some(Stat { state, group, start_ticks: fields.get(19)?.parse().ok()? })
 }
 
 fn words(bytes: &[u8]) -> Vec<String> {
@@ -187,7 +205,7 @@ mod tests {
     fn a_name_with_parentheses_does_not_shift_the_fields() {
         let tail = "R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20";
         let stat = parse_stat(&format!("77 (a) b (c) {tail}")).unwrap();
-        assert_eq!(stat, Stat { state: 'R', start_ticks: 4242 });
+        assert_eq!(stat, Stat { state: 'R', group: 2, start_ticks: 4242 });
         assert!(stat.runs());
         assert!(!parse_stat(&format!("77 (x) Z{}", &tail[1..])).unwrap().runs());
         assert_eq!(parse_stat("77 (x"), None);

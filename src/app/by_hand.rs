@@ -5,6 +5,7 @@ use super::portable::PortableError;
 use super::request::{Commanded, ResetItem, ResetScope, Response, Trouble};
 use super::{App, Settings, perform, view};
 use crate::domain::decide::{self, Act, ByHand, Known, Registration, Verdict};
+use crate::domain::harness::Mode;
 use crate::domain::ids::DeliveryId;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::store::{self, StoreError};
@@ -19,7 +20,7 @@ impl App {
     /// The store or the portable folder did not answer, or the harness cannot resume what is registered.
     pub(super) fn by_hand(&self, item: &WorkItemRef, act: &Act) -> Result<Answered, Trouble> {
         if let Act::Register(registration) = act {
-            can_resume(&self.settings(), registration)?;
+            can_resume(&self.settings(), registration, self.parts.runner.mode())?;
         }
         let (item, verdict, lanes) = self.decide_by_hand(item, act)?;
         let acted = verdict == Verdict::Accepted;
@@ -132,14 +133,14 @@ fn row(tx: &impl store::View, key: &RefKey, item: WorkItemRef) -> Result<ToReset
 }
 
 /// Registering promises that the conversation goes on, so the harness has to be able to.
-fn can_resume(settings: &Settings, registration: &Registration) -> Result<(), Trouble> {
+fn can_resume(settings: &Settings, registration: &Registration, mode: Mode) -> Result<(), Trouble> {
     let name = &registration.harness;
     let Some(harness) = settings.harnesses.get(name) else {
         return Err(
             Trouble::refused(format!("harness `{name}` is not configured")).hint("add it to `routing.harnesses`")
         );
     };
-    if !harness.can_resume() {
+    if !harness.can_resume(mode) {
         return Err(Trouble::refused(format!("harness `{name}` cannot resume a conversation"))
             .hint(format!("give `routing.harnesses.{name}.resume` the arguments that resume `{{conversation}}`")));
     }

@@ -102,7 +102,7 @@ pub fn tmux(tx: &impl View, store: &str, panes: Result<Vec<Pane>, RunnerError>) 
         }
     };
     let mut findings = Vec::new();
-    let live = sessions.values().filter(|session| session.life().is_some()).count();
+    let live = sessions.values().filter(|session| session.in_terminal().is_some()).count();
     if panes.is_empty() && live > 0 {
         let what = format!("no tmux server runs; sessions recorded as live: {live}");
         findings
@@ -138,7 +138,7 @@ fn sessions(tx: &impl View) -> Result<BTreeMap<String, Session>, StoreError> {
 }
 
 fn session_without_pane(session: &Session, panes: &[Pane]) -> Option<Finding> {
-    let life = session.life()?;
+    let life = session.in_terminal()?;
     let reference = &session.reference;
     match panes.iter().find(|pane| pane.key == session.key.as_str()) {
         None => Some(

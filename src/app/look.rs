@@ -84,7 +84,7 @@ fn session(tx: &impl View, reference: &WorkItemRef) -> Result<Response, StoreErr
     }
     let row = rows.remove(0);
     let waiting = tx.lane_count(&key)?;
-    let life = item.session.as_ref().and_then(Session::life);
+    let life = item.session.as_ref().and_then(Session::in_terminal);
     Ok(Response::Session(Some(Box::new(SessionDetail {
         session: record(&item, &endpoints),
         pull_requests: rows,
@@ -121,7 +121,7 @@ fn row(session: &Session) -> SessionRow {
         is_pull_request: false,
         harness: session.harness.clone(),
         session_id: session.conversation.as_ref().map(|id| id.as_str().to_owned()),
-        tmux: session.life().map(|life| life.session.clone()),
+        tmux: session.in_terminal().map(|life| life.session.clone()),
         status: if held { "held" } else { state_word(&session.state) }.to_owned(),
         control: None,
         last_event: session.last_event_at.map(|at| at.to_string()),
@@ -166,7 +166,7 @@ fn entry(session: &Session) -> Value {
         "status": status,
         "createdAt": session.created_at.to_string(),
         "lastEventAt": session.last_event_at.map(|at| at.to_string()),
-        "tmuxTarget": session.life().map(|life| life.session.clone()),
+        "tmuxTarget": session.in_terminal().map(|life| life.session.clone()),
         "recentDeliveries": [],
     });
     if let Value::Object(fields) = &mut entry {

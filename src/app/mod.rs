@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use crate::domain::ids::InstanceId;
 use crate::domain::portable::FolderId;
-use crate::domain::ports::{Clock, Ids, PortableFiles, Runner};
+use crate::domain::ports::{Clock, HarnessFiles, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
 pub mod adopt;
@@ -13,6 +13,8 @@ pub mod command;
 mod dispatch;
 pub mod doctor;
 pub mod errand;
+#[cfg(test)]
+mod evidence;
 pub mod export;
 mod glances;
 mod in_flight;
@@ -51,6 +53,8 @@ pub struct Parts {
     pub store: Store,
     /// What hosts harnesses.
     pub runner: Arc<dyn Runner>,
+    /// What harnesses keep for their user.
+    pub harness_files: Arc<dyn HarnessFiles>,
     /// The folder of portable records.
     pub portable: Arc<dyn PortableFiles>,
     /// The time.

@@ -1,5 +1,6 @@
 //! Tests: items that change their name while something is being done for them.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -13,16 +14,18 @@ use crate::domain::event::{
     Content, Event, Fact, Form, Identity, ItemFact, Repository, RepositoryFact, Speech, Subject, SubjectKind,
 };
 use crate::domain::harness::Harness;
-use crate::domain::ids::{BatchId, DeliveryId, InstanceId, Login};
+use crate::domain::ids::{BatchId, ConversationId, DeliveryId, InstanceId, Login};
 use crate::domain::policy::Policy;
 use crate::domain::portable::files::{Export, FileError, Held, Located, Look, Written};
 use crate::domain::portable::{FolderId, Stamp};
 use crate::domain::ports::{
-    Clock, DeliverRequest, Delivered, Pane, PasteStyle, PortableFiles, Remembered, Runner, RunnerError, SpawnRequest,
+    Clock, DeliverRequest, Delivered, HarnessFiles, Pane, PasteStyle, PortableFiles, Remembered, Runner, RunnerError,
+    SpawnRequest, TrustError,
 };
 use crate::domain::reference::{RepoRef, WorkItemRef};
 use crate::domain::session::{Life, PaneKey, SessionState};
 use crate::domain::time::Time;
+use crate::domain::trust::Trust;
 use crate::store::testing::{CountingIds, FaultBackend};
 use crate::store::{self, Store, View as _};
 
@@ -126,16 +129,39 @@ impl PortableFiles for NoFolder {
     }
 }
 
+/// Nothing is kept by any harness.
+struct NoFiles;
+
+impl HarnessFiles for NoFiles {
+    fn trust(&self, _: &Path) -> Result<bool, TrustError> {
+        Ok(false)
+    }
+
+    fn has_transcript(&self, _: &Path, _: &ConversationId) -> Option<bool> {
+        None
+    }
+
+    fn shows(&self, _: &Path, _: &ConversationId, _: &str, _: u64) -> bool {
+        false
+    }
+}
+
 pub(super) fn world() -> (App, Arc<Meddled>) {
     let runner = Arc::new(Meddled::default());
+    let agent = Harness::command("agent", "agent", Vec::new(), Vec::new());
+    (app(Arc::clone(&runner) as Arc<dyn Runner>, Arc::new(NoFiles), agent), runner)
+}
+
+/// The product over a store in memory; `agent` is its only harness.
+pub(super) fn app(runner: Arc<dyn Runner>, harness_files: Arc<dyn HarnessFiles>, agent: Harness) -> App {
     let policy =
         Policy { authorized_users: vec![Login::parse("mona").unwrap()], harness: "agent".into(), ..Policy::default() };
-    let agent = Harness::command("agent", "agent", Vec::new(), Vec::new());
     let settings = Settings {
         policy,
         harnesses: [("agent".to_owned(), agent)].into(),
         harness_args: Default::default(),
         workspace: Workspace::Shared("/".into()),
+        trust: Trust::Directory,
         session_env: Vec::new(),
         kill_grace_ms: 0,
         keep_session_on_close: true,
@@ -143,16 +169,16 @@ pub(super) fn world() -> (App, Arc<Meddled>) {
         templates: Default::default(),
     };
     let ids = Arc::new(CountingIds::default());
-    let app = App::new(Parts {
+    App::new(Parts {
         store: Store::open_inline(FaultBackend::new(Vec::new()), ids.as_ref()).unwrap(),
-        runner: Arc::clone(&runner) as Arc<dyn Runner>,
+        runner,
+        harness_files,
         portable: Arc::new(NoFolder),
         clock: Arc::new(Noon),
         ids,
         instance: InstanceId("test".into()),
         settings: RwLock::new(Arc::new(settings)),
-    });
-    (app, runner)
+    })
 }
 
 pub(super) fn item(repo: &str, number: u64) -> WorkItemRef {

@@ -46,6 +46,11 @@ impl Allow {
             Self::All => true,
         }
     }
+
+    /// Asking what became of a delivery is quick, however it was made.
+    fn allows_recovery(self, work: &Work) -> bool {
+        self.allows(work) || (self == Self::Quick && !matches!(work, Work::Spawn { .. }))
+    }
 }
 
 /// Work that is claimed in the store; only this can be done. Made by the transaction that wrote the claim.
@@ -148,7 +153,9 @@ impl Looking {
                 return Ok(Look::Progress(Progress::Waiting(Some(self.now.plus_seconds(1)))));
             }
             return match recover(tx, claim)? {
-                Look::Claimed(claimed) if !self.allow.allows(&claimed.work) => Ok(Look::Progress(Progress::NeedsSlow)),
+                Look::Claimed(claimed) if !self.allow.allows_recovery(&claimed.work) => {
+                    Ok(Look::Progress(Progress::NeedsSlow))
+                }
                 look => Ok(look),
             };
         }

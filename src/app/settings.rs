@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::domain::harness::Harness;
 use crate::domain::policy::Policy;
 use crate::domain::prompt::Templates;
+use crate::domain::trust::Trust;
 
 /// Everything a use case may ask of the configuration.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub struct Settings {
     pub harness_args: BTreeMap<String, Vec<String>>,
     /// Where sessions work.
     pub workspace: Workspace,
+    /// How far harnesses are made to trust where they work.
+    pub trust: Trust,
     /// Variables every session gets.
     pub session_env: Vec<(String, String)>,
     /// Seconds between SIGTERM and SIGKILL, as milliseconds.

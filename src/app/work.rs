@@ -2,57 +2,108 @@
 
 use std::path::Path;
 
-use super::{App, Settings, settings::Workspace};
-use crate::domain::effect::EndpointRef;
-use crate::domain::harness::{Filling, Harness};
-use crate::domain::ids::{BatchId, ConversationId, StoreId};
+use super::{App, Settings};
+use crate::domain::harness::{Harness, Mode};
+use crate::domain::ids::{BatchId, ConversationId};
 use crate::domain::item::Item;
 use crate::domain::lane::{Done, Work};
+use crate::domain::log::{EventName, LogEntry};
 use crate::domain::message::Message;
 use crate::domain::ports::{DeliverRequest, Delivered, Refusal, Remembered, RunnerError, SpawnRequest};
-use crate::domain::reference::WorkItemRef;
+use crate::domain::prompt;
 use crate::domain::session::{Life, Session};
-use crate::domain::{prompt, text};
+
+mod request;
 
 /// Longest wait for a new harness to be quiet before it is spoken to.
 const QUIET_LIMIT_MS: u64 = 30_000;
+/// Longest wait for a transcript to show what was just submitted.
+const CONFIRM_LIMIT_MS: u64 = 1_500;
 
 impl App {
     /// Does `work` now.
     pub(super) fn do_work(&self, item: &Item, work: &Work, batch: &BatchId) -> Done {
         let settings = self.settings();
         match work {
-            Work::Spawn { session, resume, endpoint, .. } => {
-                self.spawn(&settings, item, session, endpoint, *resume, batch)
-            }
-            Work::Deliver { session, life, messages, held, .. } => {
-                match request(&settings, &item.reference, session, life, batch, messages, *held) {
-                    Ok(request) => delivered(self.parts.runner.deliver(&request)),
-                    Err(reason) => Done::Unreachable(reason),
-                }
-            }
+            Work::Spawn { .. } => self.spawn(&settings, item, work, batch),
+            Work::Deliver { session, messages, .. } => match self.delivery(&settings, item, work, batch) {
+                Ok(request) => self.deliver(&settings, session, messages, &request),
+                Err(reason) => Done::Unreachable(reason),
+            },
             Work::End { session, life, keep_pane, .. } => self.end(&settings, session, life, *keep_pane),
         }
     }
 
     /// Finds out how work went that an earlier claim began and nobody settled.
     pub(super) fn recover_work(&self, item: &Item, work: &Work, batch: &BatchId) -> Done {
-        let Work::Deliver { session, life, messages, held, .. } = work else {
+        let Work::Deliver { session, life, messages, .. } = work else {
             // Spawning finds the living pane of its key, and ending what is gone is done: both can be repeated.
             return self.do_work(item, work, batch);
         };
         let settings = self.settings();
-        let request = match request(&settings, &item.reference, session, life, batch, messages, *held) {
+        if life.is_without_terminal() && session.life() != Some(life) {
+            return self.interrupt(&settings, session, life);
+        }
+        let request = match self.delivery(&settings, item, work, batch) {
             Ok(request) => request,
             Err(reason) => return Done::Unsure(reason),
         };
+        let shown = || self.is_shown(&settings, session, messages, 0);
         match self.parts.runner.recall(&session.key, life, batch, &request.style) {
-            Err(error) => Done::Unsure(error.to_string()),
             Ok(Remembered::Submitted) => Done::Submitted,
-            Ok(Remembered::Nothing) => delivered(self.parts.runner.deliver(&request)),
+            Ok(Remembered::Nothing) => self.deliver(&settings, session, messages, &request),
+            Ok(Remembered::Noted(Delivered::Running)) => Done::Running,
+            Ok(Remembered::Noted(noted @ (Delivered::Finished(_) | Delivered::Failed(_)))) => {
+                self.handed_over(&settings, session, messages, noted)
+            }
+            // Where the runner cannot tell, the harness's own transcript may.
+            _ if shown() => Done::Confirmed,
+            Ok(Remembered::Noted(noted)) => self.handed_over(&settings, session, messages, noted),
             Ok(Remembered::OtherLife) => Done::Unknown("the pane is of another life".into()),
             Ok(Remembered::PastedOnly) => self.submit_alone(&settings, session, &request),
+            Err(error) => Done::Unsure(error.to_string()),
         }
+    }
+
+    fn deliver(&self, settings: &Settings, session: &Session, messages: &[Message], request: &DeliverRequest) -> Done {
+        self.handed_over(settings, session, messages, self.parts.runner.deliver(request))
+    }
+
+    /// What an answer of the runner comes to.
+    fn handed_over(&self, settings: &Settings, session: &Session, messages: &[Message], answer: Delivered) -> Done {
+        match answer {
+            Delivered::Submitted if self.is_shown(settings, session, messages, CONFIRM_LIMIT_MS) => Done::Confirmed,
+            Delivered::Submitted => Done::Submitted,
+            Delivered::PastedOnly => Done::PastedOnly,
+            Delivered::Refused(Refusal::Dead | Refusal::OtherLife) => Done::HarnessGone,
+            Delivered::Refused(Refusal::Busy(why)) => Done::Busy(why),
+            Delivered::NotRun(why) => Done::Unreachable(why),
+            Delivered::Unknown(why) => Done::Unsure(why),
+            Delivered::Running => Done::Running,
+            Delivered::Failed(detail) => Done::Failed(detail),
+            Delivered::Lost(detail) => Done::Unknown(detail),
+            Delivered::Finished(printed) => {
+                let harness = settings.harnesses.get(&session.harness);
+                Done::Finished { conversation: harness.and_then(|harness| harness.conversation_in(&printed)) }
+            }
+        }
+    }
+
+    /// Whether the harness's own transcript shows these messages.
+    fn is_shown(&self, settings: &Settings, session: &Session, messages: &[Message], limit_ms: u64) -> bool {
+        let keeps = settings.harnesses.get(&session.harness).is_some_and(|harness| harness.claude_files);
+        match (&session.cwd, &session.conversation, messages.split_first()) {
+            (Some(cwd), Some(conversation), Some((first, more))) if keeps => {
+                let word = prompt::evidence(first, more);
+                self.parts.harness_files.shows(cwd, conversation, &word, limit_ms)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a conversation can go on in `cwd`, as far as anybody can say.
+    fn is_resumable(&self, harness: &Harness, cwd: &Path, conversation: &ConversationId) -> bool {
+        !harness.claude_files || self.parts.harness_files.has_transcript(cwd, conversation) != Some(false)
     }
 
     fn submit_alone(&self, settings: &Settings, session: &Session, request: &DeliverRequest) -> Done {
@@ -61,41 +112,44 @@ impl App {
             Delivered::Submitted => Done::Submitted,
             // A bracketed paste that was never submitted was not taken; lines may have been, one by one.
             Delivered::Refused(Refusal::Dead) if whole => Done::HarnessGone,
-            Delivered::Refused(Refusal::Dead | Refusal::OtherLife) => {
+            Delivered::Refused(Refusal::Dead | Refusal::OtherLife) | Delivered::Lost(_) => {
                 Done::Unknown("the harness ended with the text half taken".into())
             }
             Delivered::Refused(Refusal::Busy(why)) | Delivered::NotRun(why) | Delivered::Unknown(why) => {
                 Done::Unsure(why)
             }
             Delivered::PastedOnly => Done::PastedOnly,
+            Delivered::Running | Delivered::Finished(_) | Delivered::Failed(_) => {
+                Done::Unsure("what was pasted is no process".into())
+            }
         }
     }
 
-    fn spawn(
-        &self,
-        settings: &Settings,
-        item: &Item,
-        session: &Session,
-        endpoint: &EndpointRef,
-        resume: bool,
-        batch: &BatchId,
-    ) -> Done {
-        let prepared = harness(settings, session).and_then(|harness| {
-            let resume = resume && settings.resume_on_respawn && harness.can_resume();
-            let conversation = match &session.conversation {
-                Some(conversation) if resume => Some(conversation.clone()),
-                _ if !harness.names_conversation() => None,
-                _ => Some(batch.conversation()),
-            };
-            let cwd = directory(settings, session, resume)?;
-            let argv = argv(settings, harness, session, conversation.as_ref(), resume, cwd)?;
-            let store = self.parts.store.id();
-            Ok((spawn_request(settings, &store, item, session, endpoint, argv, cwd), conversation))
+    /// Ends the process of a delivery whose session was told to end while it ran.
+    fn interrupt(&self, settings: &Settings, session: &Session, life: &Life) -> Done {
+        match self.parts.runner.end(&session.key, life, settings.kill_grace_ms, true) {
+            Ok(()) => Done::Failed("its session ended while it ran".into()),
+            Err(error) => Done::Unsure(error.to_string()),
+        }
+    }
+
+    fn spawn(&self, settings: &Settings, item: &Item, work: &Work, batch: &BatchId) -> Done {
+        let session = work.session();
+        let mode = self.parts.runner.mode();
+        let prepared = request::harness(settings, session).and_then(|harness| {
+            let (conversation, resume) = self.conversation(settings, harness, work, batch)?;
+            let cwd = request::directory(settings, session, resume)?;
+            let argv = request::argv(settings, mode, session, conversation.as_ref(), resume, cwd)?;
+            let request = request::spawn(settings, &self.parts.store.id(), item, session, work.endpoint(), argv, cwd);
+            Ok((request, conversation, harness.claude_files && mode == Mode::Terminal))
         });
-        let (request, conversation) = match prepared {
+        let (request, conversation, asks_for_trust) = match prepared {
             Ok(prepared) => prepared,
             Err(detail) => return Done::SpawnFailed { detail, permanent: true },
         };
+        if asks_for_trust {
+            self.trust(settings, item, &request);
+        }
         match self.parts.runner.spawn(&request) {
             Ok(life) => {
                 self.parts.runner.settle_screen(&life, QUIET_LIMIT_MS);
@@ -108,6 +162,41 @@ impl App {
         }
     }
 
+    /// The conversation a spawn is for, and whether it goes on: one whose transcript is gone begins anew.
+    fn conversation(
+        &self,
+        settings: &Settings,
+        harness: &Harness,
+        work: &Work,
+        batch: &BatchId,
+    ) -> Result<(Option<ConversationId>, bool), String> {
+        let asked = matches!(work, Work::Spawn { resume: true, .. }) && settings.resume_on_respawn;
+        let cwd = request::directory(settings, work.session(), asked)?;
+        let goes_on = |known: &&ConversationId| {
+            asked && harness.can_resume(self.parts.runner.mode()) && self.is_resumable(harness, cwd, known)
+        };
+        Ok(match work.session().conversation.as_ref().filter(goes_on) {
+            Some(known) => (Some(known.clone()), true),
+            None => (harness.names_conversation().then(|| batch.conversation()), false),
+        })
+    }
+
+    /// Sees to it that the harness does not ask a person whether to trust the directory, as far as the configuration
+    /// lets it. Where that fails it does ask, the lane waits, and the trail says why.
+    fn trust(&self, settings: &Settings, item: &Item, request: &SpawnRequest) {
+        let Some(directory) = settings.trust.directory(&request.cwd) else { return };
+        let entry = match self.parts.harness_files.trust(directory) {
+            Ok(false) => return,
+            Ok(true) => {
+                LogEntry::info(EventName::SessionTrusted).with("directory", directory.to_string_lossy().into_owned())
+            }
+            Err(error) => LogEntry::warn(EventName::SessionTrustFailed).with("detail", error.to_string()),
+        };
+        let (entry, now) = (entry.with("workItem", item.reference.to_string()), self.now());
+        // The trail is for people; a store that is full says so where it matters.
+        let _ = self.parts.store.write(move |tx| tx.append_journal(&entry, now));
+    }
+
     fn end(&self, settings: &Settings, session: &Session, life: &Life, keep_pane: Option<bool>) -> Done {
         let keep = keep_pane.unwrap_or(settings.keep_session_on_close);
         match self.parts.runner.end(&session.key, life, settings.kill_grace_ms, keep) {
@@ -115,101 +204,39 @@ impl App {
             Err(error) => Done::Unreachable(error.to_string()),
         }
     }
-}
 
-fn delivered(answer: Delivered) -> Done {
-    match answer {
-        Delivered::Submitted => Done::Submitted,
-        Delivered::PastedOnly => Done::PastedOnly,
-        Delivered::Refused(Refusal::Dead | Refusal::OtherLife) => Done::HarnessGone,
-        Delivered::Refused(Refusal::Busy(why)) => Done::Busy(why),
-        Delivered::NotRun(why) => Done::Unreachable(why),
-        Delivered::Unknown(why) => Done::Unsure(why),
+    /// The text of a delivery with everything its runner needs.
+    fn delivery(
+        &self,
+        settings: &Settings,
+        item: &Item,
+        work: &Work,
+        batch: &BatchId,
+    ) -> Result<DeliverRequest, String> {
+        let Work::Deliver { session, life, messages, held, .. } = work else { return Err("not a delivery".into()) };
+        let harness = request::harness(settings, session)?;
+        let mut introduce = !session.introduced;
+        let program = match life.is_without_terminal() {
+            false => None,
+            true => {
+                let goes_on = self.goes_on(harness, session);
+                // A conversation that begins anew has to be told what it is for.
+                introduce |= !goes_on;
+                Some(request::program(settings, item, session, work.endpoint(), goes_on)?)
+            }
+        };
+        let text = request::text(settings, harness, &item.reference, introduce, messages, *held, program.is_none())?;
+        let (key, life, batch) = (session.key.clone(), life.clone(), batch.clone());
+        Ok(DeliverRequest { key, life, batch, text, style: harness.paste_style(), program })
     }
-}
 
-/// The text and style of a delivery for the session's harness.
-fn request(
-    settings: &Settings,
-    owner: &WorkItemRef,
-    session: &Session,
-    life: &Life,
-    batch: &BatchId,
-    messages: &[Message],
-    held: usize,
-) -> Result<DeliverRequest, String> {
-    let harness = harness(settings, session)?;
-    let (first, more) = messages.split_first().ok_or("a delivery without a message")?;
-    let body = prompt::render(&settings.templates, owner, !session.introduced, first, more, held);
-    let safe = text::for_paste(&body);
-    let text = if harness.bracketed_paste { safe } else { text::with_short_lines(&safe).into_owned().into() };
-    Ok(DeliverRequest {
-        key: session.key.clone(),
-        life: life.clone(),
-        batch: batch.clone(),
-        text: text.into_owned(),
-        style: harness.paste_style(),
-    })
-}
-
-fn harness<'s>(settings: &'s Settings, session: &Session) -> Result<&'s Harness, String> {
-    settings.harnesses.get(&session.harness).ok_or_else(|| {
-        format!(
-            "harness `{}` is not configured; add it to `routing.harnesses` or choose another `routing.defaultHarness`",
-            session.harness
-        )
-    })
-}
-
-/// The directory a session works in. A conversation goes on in the one it has, while that is there.
-fn directory<'d>(settings: &'d Settings, session: &'d Session, resume: bool) -> Result<&'d Path, String> {
-    match (&session.cwd, &settings.workspace) {
-        (Some(own), _) if resume && own.is_dir() => Ok(own),
-        (_, Workspace::Shared(directory)) => Ok(directory),
-        (_, Workspace::Unavailable(reason)) => Err(reason.clone()),
-    }
-}
-
-/// Program and arguments of the session's harness.
-fn argv(
-    settings: &Settings,
-    harness: &Harness,
-    session: &Session,
-    conversation: Option<&ConversationId>,
-    resume: bool,
-    cwd: &Path,
-) -> Result<Vec<String>, String> {
-    let extra = settings.harness_args.get(&session.harness).map_or(&[][..], Vec::as_slice);
-    let filling = Filling { conversation, reference: &session.reference, cwd };
-    harness.argv(resume, extra, &filling).map_err(|error| error.to_string())
-}
-
-/// What to start, where, with which marks and variables.
-fn spawn_request(
-    settings: &Settings,
-    store: &StoreId,
-    item: &Item,
-    session: &Session,
-    endpoint: &EndpointRef,
-    argv: Vec<String>,
-    cwd: &Path,
-) -> SpawnRequest {
-    let slug = session.reference.slug().as_str().replace(['.', ':'], "_");
-    let address = match endpoint {
-        EndpointRef::Item => &item.reference,
-        EndpointRef::PullRequest(reference) => reference,
-    };
-    let mut env = settings.session_env.clone();
-    env.push(("THE_LOOP_WORK_ITEM".into(), item.reference.to_string()));
-    env.push(("THE_LOOP_ENDPOINT".into(), address.to_string()));
-    SpawnRequest {
-        key: session.key.clone(),
-        store: store.0.clone(),
-        reference: session.reference.clone(),
-        fallback_name: format!("loop-{slug}-{}", &session.key.as_str()[1..9]),
-        session_name: format!("loop-{slug}"),
-        cwd: cwd.to_owned(),
-        argv,
-        env,
+    /// Whether the process of the next delivery goes on with the session's conversation.
+    fn goes_on(&self, harness: &Harness, session: &Session) -> bool {
+        let (Some(conversation), true) = (&session.conversation, harness.can_resume(Mode::Once)) else { return false };
+        let transcript = match (&session.cwd, harness.claude_files) {
+            (Some(cwd), true) => self.parts.harness_files.has_transcript(cwd, conversation),
+            _ => None,
+        };
+        transcript.unwrap_or(session.introduced)
     }
 }

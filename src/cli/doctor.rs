@@ -17,6 +17,7 @@ use crate::adapters::system::SystemClock;
 use crate::app::doctor;
 use crate::daemon::compose::Setting;
 use crate::domain::findings::{Finding, Severity};
+use crate::domain::harness::Mode;
 use crate::domain::portable::files::Look;
 use crate::domain::ports::{Clock as _, PortableFiles as _, Runner as _};
 use crate::domain::reference::{RefKey, WorkItemRef};
@@ -169,6 +170,10 @@ fn secret_file(setting: &Setting) -> Option<Finding> {
 }
 
 fn tmux(setting: &Setting, reader: &Reader) -> Result<Vec<Finding>, Failure> {
+    if setting.mode() == Mode::Once {
+        let finding = Finding::note("tmux", "not used for new sessions: each delivery is a process of its own");
+        return Ok(vec![finding.because("`routing.runner` is `process`, or `auto` without a `tmux` in `PATH`")]);
+    }
     let version = Command::new("tmux").arg("-V").output();
     let version = match version {
         Err(error) => {

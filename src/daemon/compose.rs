@@ -7,19 +7,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
 use super::control::Place;
+use crate::adapters::claude_files::ClaudeFiles;
 use crate::adapters::config_files::{CONFIG_VARIABLE, ConfigFileError};
+use crate::adapters::hosts::{self, Hosts};
 use crate::adapters::portable_files::PortableDir;
+use crate::adapters::process_runner::ProcessConfig;
 use crate::adapters::system::{RandomIds, SystemClock};
 use crate::adapters::tmux::{KnownServer, Tmux, TmuxConfig, TmuxSetupError};
 use crate::app::settings::Workspace;
 use crate::app::{App, Parts, Settings};
-use crate::domain::config::{Config, HarnessConfig, Home, Runner, Strategy};
-use crate::domain::harness::{Harness, HarnessError};
+use crate::domain::config::{Config, HarnessConfig, Home, Strategy, TrustScope};
+use crate::domain::harness::{Harness, HarnessError, Mode};
 use crate::domain::ids::InstanceId;
 use crate::domain::layout::StateLayout;
 use crate::domain::ports::Ids as _;
 use crate::domain::prompt::{Template, TemplateError, Templates};
 use crate::domain::session::Session;
+use crate::domain::trust::Trust;
 use crate::store::{Store, StoreError, View as _};
 
 /// A configuration with everything around it that composition reads.
@@ -68,9 +72,6 @@ pub enum ComposeError {
         /// Why.
         source: TemplateError,
     },
-    /// A choice this version does not have.
-    #[error("{0}")]
-    NotBuilt(String),
 }
 
 impl Setting {
@@ -88,6 +89,7 @@ impl Setting {
             harnesses: harnesses(&routing.harnesses)?,
             harness_args: routing.harness_args.clone(),
             workspace: self.workspace(),
+            trust: self.trust(),
             session_env: self.session_env(),
             kill_grace_ms: u64::from(routing.tmux.harness_kill_grace_seconds) * 1000,
             keep_session_on_close: routing.tmux.keep_session_on_close,
@@ -103,7 +105,8 @@ impl Setting {
     pub fn app(&self, store: Store) -> Result<App, ComposeError> {
         let ids = Arc::new(RandomIds);
         Ok(App::new(Parts {
-            runner: Arc::new(self.tmux(known_servers(&store)?)?),
+            runner: Arc::new(Hosts::new(self.mode(), self.tmux(known_servers(&store)?)?, self.processes())),
+            harness_files: Arc::new(self.claude_files()),
             portable: Arc::new(PortableDir::new(self.layout.portable_dir())),
             clock: Arc::new(SystemClock),
             instance: InstanceId(ids.uuid()),
@@ -113,14 +116,47 @@ impl Setting {
         }))
     }
 
+    /// How new sessions are hosted.
+    pub fn mode(&self) -> Mode {
+        hosts::choose(self.config.routing.runner, &self.environment)
+    }
+
+    fn processes(&self) -> ProcessConfig {
+        let routing = &self.config.routing;
+        ProcessConfig {
+            starts_dir: self.layout.starts_dir(),
+            output_dir: self.layout.command_output_dir(),
+            environment: self.environment.clone(),
+            pass: routing.environment.pass.clone(),
+            most: routing.max_concurrent_dispatches as usize,
+        }
+    }
+
+    /// Claude's files where the sessions look for them: another place counts only when they see the variable too.
+    fn claude_files(&self) -> ClaudeFiles {
+        let name = "CLAUDE_CONFIG_DIR";
+        let passes = self.config.routing.environment.pass.iter().any(|pass| pass == name);
+        let place = self.variable(name).filter(|_| passes).map(PathBuf::from);
+        ClaudeFiles::new(self.variable("HOME").map(PathBuf::from).as_deref(), place.as_deref())
+    }
+
+    /// How far harnesses are made to trust where they work: sessions in one shared directory have that one as root.
+    fn trust(&self) -> Trust {
+        let routing = &self.config.routing;
+        match (routing.harness_trust.enabled, routing.harness_trust.scope) {
+            (false, _) => Trust::Off,
+            (true, TrustScope::Directory) => Trust::Directory,
+            (true, TrustScope::WorkspaceRoot) => Trust::Root(match routing.workspace.strategy {
+                Strategy::Shared => self.home.resolve(&routing.spawn_workdir),
+                _ if routing.workspace.root.is_empty() => self.layout.worktrees_dir(),
+                _ => self.home.resolve(&routing.workspace.root),
+            }),
+        }
+    }
+
     /// tmux as configured; starts nothing.
     pub fn tmux(&self, known_servers: Vec<KnownServer>) -> Result<Tmux, ComposeError> {
         let routing = &self.config.routing;
-        if routing.runner == Runner::Process {
-            return Err(ComposeError::NotBuilt(
-                "`routing.runner: process` is not built yet; use `auto` or `tmux`".into(),
-            ));
-        }
         let mut config = TmuxConfig::new(&routing.tmux.socket, self.layout.local_dir(), self.environment.clone());
         config.pass.clone_from(&routing.environment.pass);
         config.known_servers = known_servers;
@@ -177,12 +213,18 @@ fn harnesses(configured: &BTreeMap<String, HarnessConfig>) -> Result<BTreeMap<St
     let built_in = Harness::BUILT_IN.iter().filter_map(|name| Harness::built_in(name));
     let mut harnesses: BTreeMap<String, Harness> = built_in.map(|harness| (harness.name.clone(), harness)).collect();
     for (name, config) in configured {
+        let own = Harness::command(name, &config.binary, config.new.clone(), config.resume.clone());
+        // Another program or other arguments for a known harness are still that harness.
+        let known = Harness::built_in(name).unwrap_or_else(|| own.clone());
         let harness = Harness {
+            once: known.once,
+            says_conversation: known.says_conversation,
+            claude_files: known.claude_files,
             submit_delay_ms: config.submit_delay_ms,
             bracketed_paste: config.bracketed_paste,
             line_by_line: !config.bracketed_paste,
             dialogs: config.dialogs.clone(),
-            ..Harness::command(name, &config.binary, config.new.clone(), config.resume.clone())
+            ..own
         };
         harness.check()?;
         harnesses.insert(name.clone(), harness);
@@ -195,7 +237,7 @@ fn known_servers(store: &Store) -> Result<Vec<KnownServer>, StoreError> {
     store.read(|tx| {
         let mut servers = Vec::new();
         let mut note = |session: &Session| {
-            if let Some(life) = session.life() {
+            if let Some(life) = session.in_terminal() {
                 let (socket, pid, started) = (life.socket.clone(), life.server_pid, life.server_started);
                 let server = KnownServer { socket, pid, started };
                 if !servers.contains(&server) {
@@ -216,4 +258,39 @@ fn known_servers(store: &Store) -> Result<Vec<KnownServer>, StoreError> {
 /// Opens the store as its owner.
 pub fn open_store(layout: &StateLayout) -> Result<Store, StoreError> {
     Store::open(Path::new(&layout.store_file()), &RandomIds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::config;
+
+    /// What follows from a block of `routing`.
+    fn setting(routing: &str) -> Setting {
+        let config = config::read(&format!("routing:\n{routing}\n")).unwrap().config;
+        let home = Home::of_file(Path::new("/repo/.the-loop/cli-config.yaml"), Some("/user".into()));
+        Setting::new(config, home, None, Vec::new())
+    }
+
+    #[test]
+    fn trust_follows_scope_and_strategy() {
+        let trust = |routing: &str| setting(routing).trust();
+        assert_eq!(trust("  harnessTrust: {enabled: false}"), Trust::Off);
+        assert_eq!(trust("  harnessTrust: {scope: directory}"), Trust::Directory);
+        assert_eq!(trust("  runner: tmux"), Trust::Root("/repo/.the-loop/local/worktrees".into()));
+        assert_eq!(trust("  workspace: {root: ~/trees}"), Trust::Root("/user/trees".into()));
+        let shared = "  workspace: {strategy: shared, root: ~/trees}\n  spawnWorkdir: app";
+        assert_eq!(trust(shared), Trust::Root("/repo/app".into()));
+    }
+
+    #[test]
+    fn a_known_harness_with_another_program_is_still_that_harness() {
+        let harnesses = setting("  harnesses: {claude: {binary: /opt/claude}, mine: {binary: mine, new: [--in]}}");
+        let harnesses = harnesses.settings().unwrap().harnesses;
+        let (claude, mine) = (&harnesses["claude"], &harnesses["mine"]);
+        assert_eq!((claude.binary.as_str(), claude.claude_files, mine.claude_files), ("/opt/claude", true, false));
+        assert_eq!(claude.once, Harness::built_in("claude").unwrap().once);
+        assert_eq!(mine.once.as_ref().unwrap().new, ["--in"]);
+        assert_eq!(harnesses.len(), 5);
+    }
 }

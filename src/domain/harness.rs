@@ -9,6 +9,8 @@ use super::ids::ConversationId;
 use super::ports::PasteStyle;
 use super::reference::WorkItemRef;
 
+mod known;
+
 /// A program that is an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Harness {
@@ -20,6 +22,10 @@ pub struct Harness {
     pub new: Vec<String>,
     /// Arguments that resume a conversation; empty when the harness cannot.
     pub resume: Vec<String>,
+    /// Arguments of one process per delivery; `None` when it cannot take its prompt from standard input.
+    pub once: Option<Once>,
+    /// What stands before the name of a conversation in what such a process prints.
+    pub says_conversation: Vec<String>,
     /// Wait between paste and submit, milliseconds.
     pub submit_delay_ms: u32,
     /// Whether it reads a bracketed paste as one text, however many lines.
@@ -28,6 +34,26 @@ pub struct Harness {
     pub dialogs: Vec<String>,
     /// Whether a text of several lines is submitted line by line; only without bracketed paste.
     pub line_by_line: bool,
+    /// Whether it keeps trust and transcripts in the files of Claude.
+    pub claude_files: bool,
+}
+
+/// How a harness is run without a terminal, its prompt on standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Once {
+    /// Arguments of a new conversation.
+    pub new: Vec<String>,
+    /// Arguments that resume one; empty when it cannot.
+    pub resume: Vec<String>,
+}
+
+/// Which of a harness's arguments are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It stays, in a terminal.
+    Terminal,
+    /// It is run once per delivery.
+    Once,
 }
 
 /// What stands in for the placeholders of a template.
@@ -57,6 +83,9 @@ pub enum HarnessError {
     /// A template needs the conversation's id and none is known.
     #[error("harness `{0}`: its arguments name {{conversation}} and no conversation id is known")]
     NoConversation(String),
+    /// It has no way to take a prompt but an argument, which every user of the machine could read.
+    #[error("harness `{0}` needs a terminal: without one it takes no prompt from its standard input")]
+    NeedsTerminal(String),
     /// There is no template for resuming.
     #[error("harness `{0}` has no arguments for resuming a conversation")]
     CannotResume(String),
@@ -71,51 +100,23 @@ pub enum HarnessError {
 }
 
 impl Harness {
-    /// A configured program: line by line, no bracketed paste, submitted at once.
+    /// A configured program: line by line, no bracketed paste, submitted at once; without a terminal it is run with the
+    /// same arguments.
     pub fn command(name: &str, binary: &str, new: Vec<String>, resume: Vec<String>) -> Self {
         Self {
             name: name.into(),
             binary: binary.into(),
+            once: Some(Once { new: new.clone(), resume: resume.clone() }),
             new,
             resume,
+            says_conversation: Vec::new(),
             submit_delay_ms: 0,
             bracketed_paste: false,
             dialogs: Vec::new(),
             line_by_line: true,
+            claude_files: false,
         }
     }
-
-    /// The harness the product knows under `name`.
-    pub fn built_in(name: &str) -> Option<Self> {
-        let (binary, new, resume, dialogs): (_, &[&str], &[&str], &[&str]) = match name {
-            "claude" => (
-                "claude",
-                &["--session-id", "{conversation}"],
-                &["--resume", "{conversation}"],
-                &["do you want to proceed", "❯ 1[.] yes"],
-            ),
-            // No pattern for these: one that also stands in ordinary answers would hold the lane for nothing.
-            "codex" => ("codex", &[], &["resume", "{conversation}"], &[]),
-            "cursor" => ("cursor-agent", &[], &["--resume", "{conversation}"], &[]),
-            "opencode" => ("opencode", &[], &["--session", "{conversation}"], &[]),
-            _ => return None,
-        };
-        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        Some(Self {
-            name: name.into(),
-            binary: binary.into(),
-            new: owned(new),
-            resume: owned(resume),
-            // Terminal interfaces take an Enter that follows a paste at once for a part of the paste.
-            submit_delay_ms: 150,
-            bracketed_paste: true,
-            dialogs: owned(dialogs),
-            line_by_line: false,
-        })
-    }
-
-    /// Names of the built-in harnesses.
-    pub const BUILT_IN: [&'static str; 4] = ["claude", "codex", "cursor", "opencode"];
 
     /// Whether it takes the id of a new conversation from us, so that the id is known before the start.
     pub fn names_conversation(&self) -> bool {
@@ -123,16 +124,30 @@ impl Harness {
     }
 
     /// Whether it can go on with an earlier conversation.
-    pub fn can_resume(&self) -> bool {
-        !self.resume.is_empty()
+    pub fn can_resume(&self, mode: Mode) -> bool {
+        match mode {
+            Mode::Terminal => !self.resume.is_empty(),
+            Mode::Once => self.once.as_ref().is_some_and(|once| !once.resume.is_empty()),
+        }
     }
 
     /// Program and arguments: the template filled in, then `extra` as it is.
-    pub fn argv(&self, resume: bool, extra: &[String], filling: &Filling<'_>) -> Result<Vec<String>, HarnessError> {
-        let template = match (resume, self.can_resume()) {
-            (true, false) => return Err(HarnessError::CannotResume(self.name.clone())),
-            (true, true) => &self.resume,
-            (false, _) => &self.new,
+    pub fn argv(
+        &self,
+        mode: Mode,
+        resume: bool,
+        extra: &[String],
+        filling: &Filling<'_>,
+    ) -> Result<Vec<String>, HarnessError> {
+        let (new, again) = match (mode, &self.once) {
+            (Mode::Terminal, _) => (&self.new, &self.resume),
+            (Mode::Once, Some(once)) => (&once.new, &once.resume),
+            (Mode::Once, None) => return Err(HarnessError::NeedsTerminal(self.name.clone())),
+        };
+        let template = match (resume, again.is_empty()) {
+            (true, true) => return Err(HarnessError::CannotResume(self.name.clone())),
+            (true, false) => again,
+            (false, _) => new,
         };
         let mut argv = vec![self.binary.clone()];
         for argument in template {
@@ -140,6 +155,16 @@ impl Harness {
         }
         argv.extend_from_slice(extra);
         Ok(argv)
+    }
+
+    /// The conversation that a process named in what it printed.
+    pub fn conversation_in(&self, printed: &str) -> Option<ConversationId> {
+        let name = |mark: &String| {
+            let (_, behind) = printed.split_once(mark.as_str())?;
+            let end = behind.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_' | '-'));
+            ConversationId::parse(&behind[..end.unwrap_or(behind.len())]).ok()
+        };
+        self.says_conversation.iter().find_map(name)
     }
 
     /// Checks everything that can be known before a start: placeholders and dialog patterns.
@@ -243,7 +268,7 @@ mod tests {
         let reference = WorkItemRef::parse("github:octo/hello#15").unwrap();
         let filling =
             Filling { conversation: conversation.as_ref(), reference: &reference, cwd: Path::new("/src/{ref}") };
-        harness.argv(resume, &["--extra {cwd}".into()], &filling)
+        harness.argv(Mode::Terminal, resume, &["--extra {cwd}".into()], &filling)
     }
 
     fn command(template: &str) -> Harness {
@@ -253,7 +278,7 @@ mod tests {
     #[test]
     fn claude_starts_and_resumes_by_conversation_id() {
         let claude = Harness::built_in("claude").unwrap();
-        assert!(claude.names_conversation() && claude.can_resume() && claude.bracketed_paste);
+        assert!(claude.names_conversation() && claude.can_resume(Mode::Terminal) && claude.bracketed_paste);
         assert_eq!(filled(&claude, false, Some("abc")).unwrap(), ["claude", "--session-id", "abc", "--extra {cwd}"]);
         assert_eq!(filled(&claude, true, Some("abc")).unwrap(), ["claude", "--resume", "abc", "--extra {cwd}"]);
         assert_eq!(filled(&claude, true, None), Err(HarnessError::NoConversation("claude".into())));
@@ -264,10 +289,47 @@ mod tests {
         for name in Harness::BUILT_IN {
             let harness = Harness::built_in(name).unwrap();
             harness.check().unwrap();
-            let words = harness.new.iter().chain(&harness.resume);
+            let once = harness.once.iter().flat_map(|once| once.new.iter().chain(&once.resume));
+            let words = harness.new.iter().chain(&harness.resume).chain(once);
             assert!(words.clone().all(|word| !word.contains("skip") && !word.contains("dangerous")), "{name}");
         }
         assert_eq!(Harness::built_in("nothing"), None);
+    }
+
+    #[test]
+    fn without_a_terminal_the_prompt_is_standard_input_and_never_an_argument() {
+        let id = ConversationId::parse("c1").unwrap();
+        let reference = WorkItemRef::parse("github:octo/hello#15").unwrap();
+        let filling = Filling { conversation: Some(&id), reference: &reference, cwd: Path::new("/src") };
+        let line = |name: &str, resume: bool| {
+            let harness = Harness::built_in(name).unwrap_or_else(|| command("--in"));
+            harness.argv(Mode::Once, resume, &[], &filling).map(|argv| argv.join(" "))
+        };
+        for (name, new, again) in [
+            ("claude", "claude -p --session-id c1", "claude -p --resume c1"),
+            ("codex", "codex exec -", "codex exec resume c1 -"),
+            ("opencode", "opencode run --format json", "opencode run --format json --session c1"),
+        ] {
+            assert_eq!((line(name, false), line(name, true)), (Ok(new.into()), Ok(again.into())));
+        }
+        assert_eq!(line("cursor", false), Err(HarnessError::NeedsTerminal("cursor".into())));
+        assert_eq!(line("mine", false), Ok("prog --in".into()));
+        assert_eq!(line("mine", true), Err(HarnessError::CannotResume("mine".into())));
+    }
+
+    #[test]
+    fn a_conversation_is_learnt_from_what_the_harness_prints() {
+        let learnt = |name: &str, printed: &str| {
+            let found = Harness::built_in(name).unwrap().conversation_in(printed);
+            found.map(|id| id.as_str().to_owned())
+        };
+        assert_eq!(learnt("codex", "codex\nsession id: 0199-ab\nuser\n").as_deref(), Some("0199-ab"));
+        assert_eq!(learnt("codex", "{\"thread_id\":\"t.1\"}").as_deref(), Some("t.1"));
+        assert_eq!(learnt("opencode", "{\"sessionID\":\"ses_1\",\"x\":1}").as_deref(), Some("ses_1"));
+        for (name, printed) in [("codex", "session id: "), ("codex", "session id: --flag"), ("claude", "session id: a")]
+        {
+            assert_eq!(learnt(name, printed), None, "{printed}");
+        }
     }
 
     #[test]
@@ -289,7 +351,7 @@ mod tests {
     #[test]
     fn a_command_is_line_by_line_and_resumes_only_with_a_template() {
         let mine = command("x");
-        assert!(mine.line_by_line && !mine.bracketed_paste && !mine.can_resume());
+        assert!(mine.line_by_line && !mine.bracketed_paste && !mine.can_resume(Mode::Terminal));
         assert_eq!(filled(&mine, true, Some("c")), Err(HarnessError::CannotResume("mine".into())));
     }
 

@@ -52,6 +52,10 @@ event_names! {
     SessionSpawned => "session.spawned",
     /// A harness did not start.
     SessionSpawnFailed => "session.spawn_failed",
+    /// A harness was made to trust a directory before it started.
+    SessionTrusted => "session.trusted",
+    /// It could not be; the harness asks a person.
+    SessionTrustFailed => "session.trust_failed",
     /// A pull request was recorded.
     SessionPrLinked => "session.pr_linked",
     /// A pull request could not be recorded.

@@ -25,3 +25,5 @@ pub mod signature;
 pub mod text;
 pub mod time;
 pub mod trail;
+pub mod transcript;
+pub mod trust;

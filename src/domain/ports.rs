@@ -1,8 +1,9 @@
 //! What the product asks of the outside world, as traits that the adapters implement.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::ids::BatchId;
+use super::harness::Mode;
+use super::ids::{BatchId, ConversationId};
 use super::portable::files::{Export, FileError, Held, Located, Look, Written};
 use super::portable::{FolderId, Stamp};
 use super::reference::WorkItemRef;
@@ -66,6 +67,23 @@ pub struct DeliverRequest {
     pub text: String,
     /// How the harness takes it.
     pub style: PasteStyle,
+    /// What to run, where a delivery is a process of its own.
+    pub program: Option<Program>,
+}
+
+/// One process that takes one text on its standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Program and arguments; never a shell line, never the text.
+    pub argv: Vec<String>,
+    /// Working directory.
+    pub cwd: PathBuf,
+    /// Variables it gets beside the scrubbed environment.
+    pub env: Vec<(String, String)>,
+    /// How long it may run, milliseconds.
+    pub limit_ms: u64,
+    /// Wait between SIGTERM and SIGKILL when that is over, milliseconds.
+    pub grace_ms: u64,
 }
 
 /// What came of a delivery into a pane.
@@ -81,6 +99,14 @@ pub enum Delivered {
     NotRun(String),
     /// Nobody can know.
     Unknown(String),
+    /// A process of its own took it and runs.
+    Running,
+    /// That process ended well; what it printed, cut.
+    Finished(String),
+    /// That process ended badly, which was seen.
+    Failed(String),
+    /// That process was begun, and how far it came nobody will ever know.
+    Lost(String),
 }
 
 /// Why a pane took nothing.
@@ -95,7 +121,7 @@ pub enum Refusal {
 }
 
 /// What a pane remembers of a delivery whose end nobody saw.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remembered {
     /// Pasted and submitted.
     Submitted,
@@ -105,6 +131,8 @@ pub enum Remembered {
     Nothing,
     /// The pane is of another life: it cannot say.
     OtherLife,
+    /// There is no pane, but a note of how it went.
+    Noted(Delivered),
 }
 
 /// A pane with our marks.
@@ -143,6 +171,10 @@ pub enum RunnerError {
 
 /// What hosts harnesses.
 pub trait Runner: Send + Sync {
+    /// How harnesses are started from now on.
+    fn mode(&self) -> Mode {
+        Mode::Terminal
+    }
     /// Starts a harness, or finds the living pane that already carries the key. A harness that exits within two
     /// seconds is a failed spawn; a request that got no answer is `Unreachable`.
     fn spawn(&self, request: &SpawnRequest) -> Result<Life, RunnerError>;
@@ -164,6 +196,26 @@ pub trait Runner: Send + Sync {
     fn panes(&self) -> Result<Vec<Pane>, RunnerError>;
     /// Ends the harness of a pane that carries `key`: SIGTERM to its group, grace, SIGKILL. Ending what is gone is done.
     fn end(&self, key: &PaneKey, life: &Life, grace_ms: u64, keep_pane: bool) -> Result<(), RunnerError>;
+}
+
+/// What a harness keeps for its user beside what it shows: trust in directories, and transcripts.
+pub trait HarnessFiles: Send + Sync {
+    /// Sees to it that the harness trusts `directory`; true when that was news.
+    fn trust(&self, directory: &Path) -> Result<bool, TrustError>;
+    /// Whether there is a transcript of a conversation in `cwd`; `None` when nobody can say.
+    fn has_transcript(&self, cwd: &Path, conversation: &ConversationId) -> Option<bool>;
+    /// Whether the transcript shows within `limit_ms` that the user said `word`. False is no evidence against it.
+    fn shows(&self, cwd: &Path, conversation: &ConversationId, word: &str, limit_ms: u64) -> bool;
+}
+
+/// Why a directory was not trusted: nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("could not make the harness trust {}: {reason}", directory.display())]
+pub struct TrustError {
+    /// The directory.
+    pub directory: PathBuf,
+    /// Why not.
+    pub reason: String,
 }
 
 /// Where the decision trail is written.

@@ -122,6 +122,29 @@ pub struct Life {
     pub pane_pid: u32,
 }
 
+impl Life {
+    /// No tmux socket can have this name.
+    const WITHOUT_TERMINAL: &str = "(process)";
+
+    /// The life of a session whose deliveries are processes of their own: between them nothing runs, and that is not
+    /// dead. `session` is its name for people.
+    pub fn without_terminal(session: &str) -> Self {
+        Self {
+            socket: Self::WITHOUT_TERMINAL.to_owned(),
+            server_pid: 0,
+            server_started: 0,
+            session: session.to_owned(),
+            pane: String::new(),
+            pane_pid: 0,
+        }
+    }
+
+    /// Whether its deliveries are processes of their own.
+    pub fn is_without_terminal(&self) -> bool {
+        self.socket == Self::WITHOUT_TERMINAL
+    }
+}
+
 /// Comments of one login into an endpoint with nobody else between.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Breaker {
@@ -198,6 +221,11 @@ impl Session {
     /// Whether deliveries are held by a pause.
     pub fn is_paused(&self) -> bool {
         matches!(self.state, SessionState::Paused(_))
+    }
+
+    /// The life last recorded for it, when it has a pane.
+    pub fn in_terminal(&self) -> Option<&Life> {
+        self.life().filter(|life| !life.is_without_terminal())
     }
 
     /// The life last recorded for it.

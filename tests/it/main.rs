@@ -8,6 +8,7 @@ mod corpus;
 #[path = "../support/payloads.rs"]
 mod payloads;
 mod portable;
+mod processes;
 mod program;
 mod receiver;
 mod support;

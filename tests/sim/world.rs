@@ -202,6 +202,7 @@ impl World {
         self.folder.state().cut_power = Some(Box::new(move || cut(&power, &off)));
         self.app = Some(App::new(Parts {
             store,
+            harness_files: Arc::new(the_loop::adapters::claude_files::ClaudeFiles::new(None, None)),
             runner: (self.plan.wrap)(self.terminal.clone()),
             portable: (self.plan.wrap_folder)(self.folder.clone()),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
@@ -385,6 +386,7 @@ fn settings() -> Settings {
         harnesses: [("agent".to_owned(), agent)].into(),
         harness_args: Default::default(),
         workspace: Workspace::Shared("/".into()),
+        trust: the_loop::domain::trust::Trust::Off,
         session_env: Vec::new(),
         kill_grace_ms: 0,
         keep_session_on_close: true,

@@ -5,13 +5,13 @@
 //! of the life are substituted, all of `[a-z0-9%]`. tmux 3.3a crashes with every agent in it when text is pasted into
 //! a dead pane, and pressing a key in a dead pane succeeds silently: hence the same condition twice.
 
-use std::io::{Seek, SeekFrom, Write};
 use std::process::Stdio;
 use std::time::Duration;
 
 use super::Tmux;
 use super::panes::is_pane_id;
 use super::server::{Call, Trouble, WhenLate, args};
+use crate::adapters::processes;
 use crate::domain::harness::check_dialog_pattern;
 use crate::domain::ids::BatchId;
 use crate::domain::ports::{DeliverRequest, Delivered, PasteStyle, Refusal};
@@ -182,7 +182,7 @@ impl Tmux {
         if let Err(reason) = check_text(&request.text) {
             return Delivered::NotRun(reason);
         }
-        let stdin = match unlinked_file(&request.text) {
+        let stdin = match processes::unlinked_input(&request.text) {
             Ok(file) => file,
             Err(error) => {
                 let dir = std::env::temp_dir();
@@ -228,14 +228,6 @@ fn check_text(text: &str) -> Result<(), String> {
         Some(byte) => Err(format!("the text holds the control byte 0x{byte:02x}")),
         None => Ok(()),
     }
-}
-
-/// A complete file without a name, at its beginning: no death of ours can cut it short.
-fn unlinked_file(text: &str) -> std::io::Result<Stdio> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(text.as_bytes())?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(Stdio::from(file))
 }
 
 /// All of the conditions; tmux has only a pairwise "and".

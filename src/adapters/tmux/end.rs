@@ -1,17 +1,13 @@
 //! Ending a harness: only in a pane that carries the key and is the life meant.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Tmux;
 use super::panes::{LIFE, is_pane_id, parse_life};
 use super::server::{Trouble, args};
-use crate::adapters::processes;
+use crate::adapters::groups;
 use crate::domain::ports::RunnerError;
-use crate::domain::session::{Life, Liveness, PaneKey};
-
-const LOOK: Duration = Duration::from_millis(20);
-/// How long a killed process may take to be gone.
-const AFTER_KILL: Duration = Duration::from_secs(2);
+use crate::domain::session::{Life, PaneKey};
 
 /// What a pane is with respect to the life to end.
 enum Found {
@@ -34,7 +30,7 @@ impl Tmux {
             Found::Ours { runs } => runs,
         };
         if runs {
-            end_group(life.pane_pid, grace)?;
+            groups::end(life.pane_pid, grace)?;
         }
         match keep_pane {
             true => Ok(()),
@@ -79,40 +75,4 @@ impl Tmux {
 fn is_same(one: &Life, other: &Life) -> bool {
     let facts = |life: &Life| (life.server_pid, life.server_started, life.pane_pid);
     facts(one) == facts(other) && one.pane == other.pane
-}
-
-/// SIGTERM to the group, the grace, SIGKILL to what is left of it.
-fn end_group(leader: u32, grace: Duration) -> Result<(), RunnerError> {
-    let Some(start) = processes::start_time(leader) else { return end_unwatched(leader, grace) };
-    processes::terminate_group(leader);
-    if wait_until(grace, || !processes::group_exists(leader)) {
-        return Ok(());
-    }
-    processes::kill_group(leader);
-    match wait_until(AFTER_KILL, || processes::is_alive(leader, start) == Liveness::Dead) {
-        true => Ok(()),
-        false => Err(RunnerError::Unreachable(format!("process {leader} did not end although it was killed"))),
-    }
-}
-
-/// The same where start times cannot be read, or for a leader that ended just now and left its group behind.
-fn end_unwatched(leader: u32, grace: Duration) -> Result<(), RunnerError> {
-    processes::terminate_group(leader);
-    if !wait_until(grace, || !processes::group_exists(leader)) {
-        processes::kill_group(leader);
-    }
-    Ok(())
-}
-
-fn wait_until(limit: Duration, done: impl Fn() -> bool) -> bool {
-    let end = Instant::now() + limit;
-    loop {
-        if done() {
-            return true;
-        }
-        if Instant::now() >= end {
-            return false;
-        }
-        std::thread::sleep(LOOK);
-    }
 }

@@ -5,7 +5,6 @@
 
 mod deliver;
 mod end;
-mod environment;
 mod living;
 mod panes;
 mod recall;
@@ -18,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::environment;
 use crate::domain::ids::BatchId;
 use crate::domain::ports::{
     DeliverRequest, Delivered, Pane, PasteStyle, Remembered, Runner, RunnerError, SpawnRequest,

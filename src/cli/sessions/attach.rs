@@ -14,7 +14,16 @@ pub(super) fn run(arg: &WorkItemArg, context: &Context, setting: &Setting) -> Re
     let item = item(arg, setting)?;
     let detail = detail(&item, setting)?;
     let (Some(pane), Some(socket)) = (&detail.pane, &detail.socket) else {
-        return Err(Failure::new(Kind::Refused, format!("`{item}` has no pane: its session is {}", detail.row.status)));
+        let failure =
+            Failure::new(Kind::Refused, format!("`{item}` has no pane: its session is {}", detail.row.status));
+        return Err(match detail.row.status.as_str() {
+            "live" | "paused" | "held" => {
+                let output = setting.layout.command_output_dir();
+                failure
+                    .hint(format!("each delivery is a process of its own; what they print is in {}", output.display()))
+            }
+            _ => failure,
+        });
     };
     let mut tmux = Command::new("tmux");
     if !socket.is_empty() {

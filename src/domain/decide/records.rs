@@ -313,6 +313,9 @@ fn feed_breaker(breaker: &mut Breaker, login: String, now: Time, limit: u32, min
     }
     let since = now.plus_seconds(-60 * i64::from(minutes));
     breaker.times.retain(|at| *at > since);
-    breaker.times.push(now);
-    breaker.tripped |= breaker.times.len() > limit as usize;
+    breaker.tripped |= breaker.times.len() >= limit as usize;
+    // What a tripped one hears further changes nothing, so it is not kept.
+    if !breaker.tripped {
+        breaker.times.push(now);
+    }
 }

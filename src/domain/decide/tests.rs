@@ -256,6 +256,33 @@ fn p16_a_login_that_talks_alone_trips_the_breaker() {
 }
 
 #[test]
+fn k25_the_breaker_counts_one_login_alone_within_its_window() {
+    // Comments as (login, second); the limit is three within a minute.
+    let trips = |comments: &[(&str, i64)], (deliveries, minutes): (u32, u32)| {
+        let mut rows = Rows::new().with_live(7);
+        rows.policy.authorized_users.push(crate::domain::ids::Login::parse("lisa").unwrap());
+        (rows.policy.breaker_deliveries, rows.policy.breaker_minutes) = (deliveries, minutes);
+        for (n, (login, second)) in (300..).zip(comments) {
+            rows.take(&comment(n, subject(7), login, 10, "again"), *second);
+        }
+        let breaker = rows.known(7).item.session.as_ref().unwrap().breaker.clone();
+        assert!(breaker.times.len() <= deliveries as usize, "what is kept is bounded: {breaker:?}");
+        breaker.tripped
+    };
+    let alone: Vec<(&str, i64)> = (0..5).map(|n| ("mona", 10 + n)).collect();
+    assert!(trips(&alone, (3, 1)) && trips(&alone[..4], (3, 1)) && !trips(&alone[..3], (3, 1)));
+    let cased = [("mona", 10), ("Mona", 11), ("MONA", 12), ("mona", 13)];
+    assert!(trips(&cased, (3, 1)), "one login however it is spelt");
+    let between = [("mona", 10), ("mona", 11), ("lisa", 12), ("mona", 13), ("mona", 14)];
+    assert!(!trips(&between, (3, 1)), "somebody else spoke between");
+    let slow: Vec<(&str, i64)> = (0..9).map(|n| ("mona", 10 + 30 * n)).collect();
+    assert!(!trips(&slow, (3, 1)), "never four within a minute");
+    assert!(!trips(&alone, (0, 1)), "off");
+    let after = [&alone[..], &[("lisa", 20)]].concat();
+    assert!(trips(&after, (3, 1)), "a tripped one waits for `resume`, whoever speaks");
+}
+
+#[test]
 fn k32_checks_of_a_pull_request_that_is_not_ours_are_nothing() {
     let mut rows = Rows::new().with_live(7);
     assert_eq!(rows.take(&failed_check(66, "abc"), 10).verdict, Verdict::Dropped(DropReason::NoWorkItem));

@@ -161,9 +161,14 @@ impl Work {
         }
     }
 
-    /// Whether it belongs in the pool of slow work.
-    pub const fn is_slow(&self) -> bool {
-        matches!(self, Self::Spawn { .. })
+    /// Whether it belongs in the pool of slow work, which a command that owns the store for a moment leaves to a daemon:
+    /// starting something that has to be watched.
+    pub fn is_slow(&self) -> bool {
+        match self {
+            Self::Spawn { .. } => true,
+            Self::Deliver { life, .. } => life.is_without_terminal(),
+            Self::End { .. } => false,
+        }
     }
 
     /// The same work on a conversation that goes by `endpoint` now.
@@ -207,6 +212,17 @@ pub enum Done {
     },
     /// Pasted and submitted.
     Submitted,
+    /// The harness's own transcript shows it.
+    Confirmed,
+    /// A process of its own took it and runs: the claim stays.
+    Running,
+    /// That process ended well.
+    Finished {
+        /// The conversation it named.
+        conversation: Option<super::ids::ConversationId>,
+    },
+    /// That process ended badly.
+    Failed(String),
     /// Pasted, and the submit still to come: the claim stays.
     PastedOnly,
     /// Nobody can say yet: the claim stays and the pane is asked again.

@@ -121,9 +121,71 @@ fn submitted_is_over_for_every_member() {
     let settlement = settled(&lane, &work(&lane), &Done::Submitted);
     assert_eq!(
         settlement.over.iter().map(|(place, how)| (place.seq, *how)).collect::<Vec<_>>(),
-        [(1, "delivered"), (2, "delivered"), (3, "delivered"),]
+        [(1, "submitted"), (2, "submitted"), (3, "submitted"),]
     );
     assert!(settlement.again.is_empty() && !settlement.keep_claim);
+}
+
+#[rstest]
+#[case::a_transcript_shows_it(Done::Confirmed, "confirmed")]
+#[case::its_process_ended_well(Done::Finished { conversation: None }, "finished")]
+fn what_is_known_of_a_delivery_has_its_word(#[case] done: Done, #[case] word: &str) {
+    let lane = delivering();
+    let settlement = settled(&lane, &work(&lane), &done);
+    assert!(settlement.over.iter().all(|(_, how)| *how == word) && settlement.over.len() == 3);
+}
+
+#[test]
+fn a_conversation_that_a_process_named_is_kept() {
+    let mut lane = delivering();
+    lane.own().introduced = true;
+    let named = crate::domain::ids::ConversationId::parse("0199").unwrap();
+    let done = Done::Finished { conversation: Some(named.clone()) };
+    let settlement = settled(&lane, &work(&lane), &done);
+    assert_eq!(after(&settlement).conversation, Some(named));
+    lane.item = *settlement.item.unwrap();
+    assert_eq!(settled(&lane, &work(&lane), &done).item, None, "no write for what is known");
+    let unnamed = Done::Finished { conversation: None };
+    assert_eq!(settled(&lane, &work(&lane), &unnamed).item, None, "silence forgets nothing");
+}
+
+#[test]
+fn a_process_that_runs_keeps_its_claim() {
+    let mut lane = delivering();
+    assert!(!work(&lane).is_slow());
+    lane.own().state = SessionState::Live(Life::without_terminal("loop-7"));
+    assert!(work(&lane).is_slow(), "a command leaves it to a daemon, which can watch it");
+    let settlement = settled(&lane, &work(&lane), &Done::Running);
+    assert!(settlement.keep_claim && settlement.until > Some(NOW));
+    assert!(settlement.over.is_empty() && settlement.again.is_empty() && settlement.dead.is_empty());
+}
+
+#[test]
+fn a_process_that_fails_is_tried_again_and_given_up_once() {
+    let mut lane = view(live()).with_deliveries(&EndpointRef::Item, 1..=2);
+    let claimed = work(&lane);
+    for tries in 0..policy().max_retries {
+        let settlement = settled(&lane, &claimed, &Done::Failed("status 1".into()));
+        assert_eq!((settlement.again.len(), settlement.dead.len(), settlement.keep_claim), (2, 0, false));
+        assert!(settlement.again.iter().all(|again| again.attempts == tries + 1 && again.not_before > Some(NOW)));
+        assert!(settlement.item.is_none(), "between deliveries nothing runs, and that is not dead");
+        lane.effects = settlement.again;
+    }
+    let settlement = settled(&lane, &claimed, &Done::Failed("status 1".into()));
+    assert_eq!((settlement.again.len(), settlement.dead.len()), (0, 2));
+    assert!(settlement.dead.iter().all(|dead| dead.1 == DeadReason::RetriesExhausted && dead.2 == "status 1"));
+}
+
+#[test]
+fn k19_a_lane_that_waits_for_a_person_is_told_once() {
+    let mut lane = delivering();
+    let level = |settlement: &Settlement| format!("{:?}", settlement.log[0].level);
+    let busy = Done::Busy("a dialog waits".into());
+    let first = settled(&lane, &work(&lane), &busy);
+    assert_eq!(level(&first), "Warn");
+    let claimed = work(&lane);
+    lane.effects[0] = first.again[0].clone();
+    assert_eq!(level(&settled(&lane, &claimed, &busy)), "Debug");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{Done, ENDPOINT_SPAWN_TRIES, LaneView, Settlement, Work, retry};
 use crate::domain::effect::{Class, DeadReason, Effect, EffectBody, EndpointRef, NewEffect};
+use crate::domain::ids::ConversationId;
 use crate::domain::log::{EventName, Level, LogEntry};
 use crate::domain::policy::Policy;
 use crate::domain::session::{EndReason, Life, Session, SessionState};
@@ -18,9 +19,12 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
             session.cwd = Some(cwd.clone());
         }),
         Done::SpawnFailed { detail, permanent } => settling.spawn_failed(detail, *permanent),
-        Done::Submitted => settling.delivered(),
+        Done::Submitted => settling.delivered("submitted", None),
+        Done::Confirmed => settling.delivered("confirmed", None),
+        Done::Finished { conversation } => settling.delivered("finished", conversation.as_ref()),
+        Done::Failed(detail) => settling.failed(detail),
         Done::Ended => settling.ended(),
-        Done::PastedOnly | Done::Unsure(_) => {
+        Done::PastedOnly | Done::Unsure(_) | Done::Running => {
             settling.out.keep_claim = true;
             settling.out.until = Some(retry::after_busy(now));
         }
@@ -63,15 +67,33 @@ impl Settling<'_> {
     fn over(&mut self, how: &'static str) {
         for effect in self.effects() {
             self.out.over.push((effect.place, how));
-            self.log(LogEntry::info(EventName::DispatchSucceeded), &effect.body);
+            self.log(LogEntry::info(EventName::DispatchSucceeded).with("how", how), &effect.body);
         }
     }
 
-    fn delivered(&mut self) {
-        if self.session().is_some_and(|session| !session.introduced) {
-            self.change(|session| session.introduced = true);
+    fn delivered(&mut self, how: &'static str, named: Option<&ConversationId>) {
+        let news = |session: &Session| {
+            !session.introduced || named.is_some_and(|named| session.conversation.as_ref() != Some(named))
+        };
+        if self.session().is_some_and(news) {
+            self.change(|session| {
+                session.introduced = true;
+                session.conversation = named.cloned().or(session.conversation.take());
+            });
         }
-        self.over("delivered");
+        self.over(how);
+    }
+
+    /// It was tried and went wrong, which was seen: again later, until the tries are used up.
+    fn failed(&mut self, detail: &str) {
+        let attempts = self.effects().iter().map(|effect| effect.attempts).max().unwrap_or_default();
+        if attempts >= self.policy.max_retries {
+            return self.bury(DeadReason::RetriesExhausted, detail);
+        }
+        for effect in self.effects() {
+            self.log(LogEntry::warn(EventName::DispatchFailed).with("detail", detail), &effect.body);
+        }
+        self.retry(false);
     }
 
     /// Changes the session the work was about.
@@ -198,8 +220,10 @@ impl Settling<'_> {
     /// Not a failure: the lane looks again later, in the same order.
     fn wait(&mut self, until: Time, why: &str) {
         if let Some(mut effect) = self.effects().into_iter().next() {
+            // Told once when it begins; looking again and finding the same is no news.
+            let level = if effect.not_before.is_none() { Level::Warn } else { Level::Debug };
             effect.not_before = Some(until);
-            let entry = LogEntry::new(EventName::DispatchFailed, Level::Debug).with("waits", why);
+            let entry = LogEntry::new(EventName::DispatchFailed, level).with("waits", why);
             self.log(entry, &effect.body);
             self.out.again.push(effect);
         }

@@ -135,7 +135,7 @@ pub const GENERATED_PATHS: &[GeneratedPath] = &[
         default: "<root>/local/starts/",
         portable: false,
         writer: "the daemon",
-        holds: "what the command runner is about to start, so that a crash is known as such",
+        holds: "one note per conversation of the process runner: what was started and how it ended",
         why: "it speaks of processes of this machine",
     },
     GeneratedPath {
@@ -165,7 +165,7 @@ pub const GENERATED_PATHS: &[GeneratedPath] = &[
         default: "<root>/logs/commands/",
         portable: false,
         writer: "the daemon",
-        holds: "what the programs of the command runner print",
+        holds: "what the programs of the process runner print: the present and the one before, per conversation",
         why: "agents print whatever they see, secrets of this machine included",
     },
     GeneratedPath {

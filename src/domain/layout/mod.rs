@@ -105,7 +105,7 @@ impl StateLayout {
         self.local.join("clones")
     }
 
-    /// Where the command runner notes what it is about to start.
+    /// Where the process runner notes what it is about to start.
     pub fn starts_dir(&self) -> PathBuf {
         self.local.join("starts")
     }
@@ -120,7 +120,7 @@ impl StateLayout {
         self.root.join("logs").join("daemon.log")
     }
 
-    /// What the command runner's programs print.
+    /// What the process runner's programs print.
     pub fn command_output_dir(&self) -> PathBuf {
         self.root.join("logs").join("commands")
     }

@@ -68,6 +68,14 @@ pub fn render(
     text::for_paste(&rendered).into_owned()
 }
 
+/// The word by which a transcript shows that these very messages arrived: the one that fences them, whatever the
+/// template.
+pub fn evidence(first: &Message, more: &[Message]) -> String {
+    let messages: Vec<&Message> = std::iter::once(first).chain(more).collect();
+    let contents: Vec<String> = messages.iter().map(|message| content(message)).collect();
+    fence(&messages, &contents)
+}
+
 /// A word no content holds: its author would have had to know the delivery's id and the digest of the text itself.
 fn fence(messages: &[&Message], contents: &[String]) -> String {
     let mut digest = Sha256::new();

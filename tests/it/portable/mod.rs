@@ -140,6 +140,7 @@ impl Place {
         let clock = Arc::new(Ahead(AtomicI64::new(3600)));
         let app = App::new(Parts {
             store: Store::open_inline(CrashBackend::new(Vec::new()), &RandomIds).unwrap(),
+            harness_files: Arc::new(the_loop::adapters::claude_files::ClaudeFiles::new(None, None)),
             runner: Arc::new(Nobody),
             portable: files(root.path().join("portable")),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
@@ -294,6 +295,7 @@ fn settings() -> Settings {
         harnesses: Default::default(),
         harness_args: Default::default(),
         workspace: Workspace::Shared("/".into()),
+        trust: the_loop::domain::trust::Trust::Off,
         session_env: Vec::new(),
         kill_grace_ms: 0,
         keep_session_on_close: true,

@@ -2,6 +2,7 @@
 
 mod burst;
 mod by_hand;
+mod claude;
 mod daemon;
 mod demo;
 mod full_disk;
@@ -10,6 +11,7 @@ mod life;
 mod operator;
 mod orders;
 mod outside;
+mod processes;
 mod receiving;
 mod routing;
 mod trust;

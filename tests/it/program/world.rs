@@ -120,9 +120,10 @@ impl World {
     /// Writes the configuration.
     pub fn configure(&self, routing: &str) {
         let users = if routing.contains("authorizedUsers") { "" } else { "  authorizedUsers: [mona]\n" };
+        let default = if routing.contains("defaultHarness") { "" } else { "  defaultHarness: agent\n" };
         let (agent, socket) = (self.path("agent"), &self.server.socket);
         let text = format!(
-            "version: \"0.4.0\"\nwebhooks:\n  ghWebhook: {{port: 0}}\nrouting:\n{users}  defaultHarness: agent\n  \
+            "version: \"0.4.0\"\nwebhooks:\n  ghWebhook: {{port: 0}}\nrouting:\n{users}{default}  \
              harnesses:\n    agent: {{binary: {}, submitDelayMs: 50}}\n  workspace: {{strategy: shared}}\n  tmux: {{socket: {socket}}}\n  \
              maxConcurrentSpawns: 8\n{routing}",
             agent.display()

@@ -144,6 +144,7 @@ impl Agent {
             batch: BatchId::from_hex(batch),
             text: text.to_owned(),
             style: PasteStyle { submit_delay_ms: 0, dialogs: vec![] },
+            program: None,
         }
     }
 

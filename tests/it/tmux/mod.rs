@@ -1,6 +1,7 @@
 //! The tmux adapter against a real tmux (the values are those of tmux 3.3a).
 
 mod address;
+mod dialogs;
 mod ending;
 mod recovery;
 mod spawning;

@@ -22,6 +22,7 @@ fn request(dialogs: &[&str], delay: u32) -> DeliverRequest {
             submit_delay_ms: delay,
             dialogs: dialogs.iter().map(|pattern| (*pattern).to_owned()).collect(),
         },
+        program: None,
     }
 }
 

@@ -1,6 +1,9 @@
 //! What sessions see of the daemon's environment: a safe base set, and what the configuration names.
 
 use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 /// Variables a terminal program needs and that hold no secret. `TMUX_TMPDIR` says where tmux keeps its sockets.
 const BASE: [&str; 20] = [
@@ -35,6 +38,18 @@ pub(super) fn for_sessions(environment: &[(OsString, OsString)], pass: &[String]
             && (BASE.contains(&name) || name.starts_with("LC_") || pass.iter().any(|passed| passed == name))
     };
     environment.iter().filter(|(name, _)| name.to_str().is_some_and(passes)).cloned().collect()
+}
+
+/// Whether `program` names something executable, by itself or in the `PATH` of `environment`.
+pub(super) fn can_run(program: &str, environment: &[(OsString, OsString)]) -> bool {
+    let executable =
+        |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+    if program.contains('/') {
+        return executable(Path::new(program));
+    }
+    let path = environment.iter().find(|(name, _)| name == "PATH");
+    !program.is_empty()
+        && path.is_some_and(|(_, dirs)| std::env::split_paths(dirs).any(|dir| executable(&dir.join(program))))
 }
 
 /// Whether the text is a variable's name: letters, digits and `_`, not beginning with a digit.
