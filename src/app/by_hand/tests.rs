@@ -94,6 +94,24 @@ fn k58_a_reset_ends_through_the_lane_and_forgets_the_rows_with_it() {
 }
 
 #[test]
+fn k58_the_last_end_and_the_row_go_in_one_transaction() {
+    let (app, _, seven, sixteen) = running();
+    app.decide_by_hand(&seven, &Act::Reset).unwrap();
+    // One piece of work and not a look more: a crash right behind it leaves nothing to be found later.
+    assert_eq!(app.advance(&seven.key(), false, 1).unwrap(), super::super::perform::Progress::Idle);
+    nothing_is_left(&app, &seven, &sixteen);
+}
+
+#[test]
+fn k58_what_has_nothing_to_end_is_forgotten_by_the_reset_itself() {
+    let (app, _) = resuming();
+    let seven = item("octo/hello", 7);
+    assert!(by_hand(&app, &seven, Act::Register(registration("c1", false))).acted);
+    app.decide_by_hand(&seven, &Act::Reset).unwrap();
+    nothing_is_left(&app, &seven, &item("octo/hello", 16));
+}
+
+#[test]
 fn k22_a_reset_during_a_spawn_ends_what_it_started() {
     let (app, runner) = world();
     let seven = item("octo/hello", 7);

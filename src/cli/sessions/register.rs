@@ -39,8 +39,10 @@ pub(super) fn run(args: &Args, context: &Context, setting: &Setting) -> Result<E
     let conversation = ConversationId::parse(&args.harness_session_id)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()).hint("write it as the harness prints it"))?;
     let cwd = context.cwd().join(args.cwd.as_deref().unwrap_or(std::path::Path::new("")));
-    let cwd = cwd.canonicalize().ok().filter(|cwd| cwd.is_dir()).ok_or_else(|| {
-        Failure::new(Kind::Usage, format!("`{}` is not a directory", cwd.display())).hint("name one that exists")
+    let usable = |cwd: &PathBuf| cwd.is_dir() && cwd.to_str().is_some();
+    let cwd = cwd.canonicalize().ok().filter(usable).ok_or_else(|| {
+        let what = format!("`{}` is not a directory with a name in UTF-8", cwd.display());
+        Failure::new(Kind::Usage, what).hint("name one that exists")
     })?;
     let registration = Registration { harness: args.harness.clone(), conversation, cwd, force: args.force };
     say::by_hand(item, Act::Register(registration), context, setting)

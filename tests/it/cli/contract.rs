@@ -53,7 +53,11 @@ const ROWS: &[(&str, i32, &str)] = &[
     ("sessions register 9 --harness claude --harness-session-id c2 --force", 0, "github:octo/hello#9: register"),
     ("sessions register 9 --harness claud --harness-session-id c1", 2, "hint: did you mean `claude`?"),
     ("sessions register 9 --harness claude --harness-session-id -x", 2, "error: "),
-    ("sessions register 9 --harness claude --harness-session-id c3 --cwd nowhere", 2, "is not a directory\nhint: "),
+    (
+        "sessions register 9 --harness claude --harness-session-id c3 --cwd nowhere",
+        2,
+        "is not a directory with a name in UTF-8\nhint: ",
+    ),
     ("sessions register 9 --harness agent --harness-session-id c1", 1, "cannot resume a conversation\nhint: "),
     ("sessions list", 0, "registered"),
     ("sessions close 9 --kill-tmux", 0, "github:octo/hello#9: close"),
