@@ -75,6 +75,15 @@ impl App {
         Ok(Answered { response: Response::Dispatched(dispatched), lanes: vec![lane], items: Vec::new() })
     }
 
+    /// What became of an entry that was put back.
+    pub(super) fn restate(&self, dispatched: &mut Dispatched) -> Result<(), StoreError> {
+        if let ("retry", Ok(id)) = (dispatched.verb.as_str(), EntryId::parse(&dispatched.id)) {
+            let found = self.parts.store.read(|tx| find(tx, &id))?;
+            dispatched.state = found.map_or("done", |found| found.state()).to_owned();
+        }
+        Ok(())
+    }
+
     /// Forgets an entry.
     ///
     /// # Errors

@@ -370,10 +370,11 @@ fn p12_a_command_and_an_event_find_the_record_by_any_of_its_names() {
 
 /// Asks as a command without a daemon does: what follows and is quick is done at once.
 pub(super) fn ask(app: &App, request: &Request) -> Result<Response, Trouble> {
-    let answered = app.respond(request)?;
+    let mut answered = app.respond(request)?;
     for lane in &answered.lanes {
         app.advance(lane, false, 32).unwrap();
     }
     app.export_items(&answered.items).unwrap();
+    app.recount(&mut answered.response).unwrap();
     Ok(answered.response)
 }

@@ -47,6 +47,25 @@ impl App {
         }
     }
 
+    /// Brings what an answer says about waiting work up to date, after some of it was done.
+    ///
+    /// # Errors
+    /// The store did not answer.
+    pub fn recount(&self, response: &mut Response) -> Result<(), StoreError> {
+        let waiting = |item: &str| WorkItemRef::parse(item).map_or(Ok(0), |item| self.waiting(&item));
+        match response {
+            Response::Commanded(commanded) => commanded.waiting = waiting(&commanded.work_item)?,
+            Response::Reset(items) => {
+                for item in items {
+                    item.waiting = waiting(&item.work_item)?;
+                }
+            }
+            Response::Dispatched(dispatched) => self.restate(dispatched)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn obey(&self, item: &WorkItemRef, word: &Command, actor: &str) -> Result<Answered, StoreError> {
         let (commanded, lanes) = self.command(item, word, actor)?;
         let items = commanded.acted.then(|| item.clone()).into_iter().collect();

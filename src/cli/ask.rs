@@ -16,7 +16,6 @@ use crate::app::request::{Order, Request, Response};
 use crate::daemon::compose::Setting;
 use crate::daemon::control::client::{Call, CallError, call};
 use crate::daemon::control::wire::{Answer, Hello, PROGRAM, Phase};
-use crate::domain::reference::WorkItemRef;
 use crate::store::{Store, StoreError};
 
 /// How long a dying owner, a command's moment or somebody's repair is waited for.
@@ -180,7 +179,7 @@ fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failu
     for lane in &lanes {
         errands.extend(moment.app.next_errand(lane)?);
     }
-    count_waiting(&moment.app, &mut response)?;
+    moment.app.recount(&mut response)?;
     let mut app = moment.end()?;
     for _ in 0..ERRANDS {
         if errands.is_empty() {
@@ -196,7 +195,7 @@ fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failu
         for returned in returned {
             errands.extend(moment.app.settle_errand(returned)?);
         }
-        count_waiting(&moment.app, &mut response)?;
+        moment.app.recount(&mut response)?;
         app = moment.end()?;
     }
     match exported {
@@ -207,19 +206,4 @@ fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failu
                 .hint("`the-loop doctor` says what is wrong; `the-loop export` writes it once that is mended"))
         }
     }
-}
-
-/// What is left for a daemon, counted after what was done.
-fn count_waiting(app: &App, response: &mut Response) -> Result<(), Failure> {
-    let waiting = |item: &str| WorkItemRef::parse(item).map_or(Ok(0), |item| app.waiting(&item));
-    match response {
-        Response::Commanded(commanded) => commanded.waiting = waiting(&commanded.work_item)?,
-        Response::Reset(items) => {
-            for item in items {
-                item.waiting = waiting(&item.work_item)?;
-            }
-        }
-        _ => {}
-    }
-    Ok(())
 }
