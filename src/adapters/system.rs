@@ -2,7 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::processes;
+use crate::domain::ids::InstanceId;
 use crate::domain::ports::{Clock, Ids};
+use crate::domain::session::Liveness;
 use crate::domain::time::Time;
 
 /// The wall clock, UTC.
@@ -33,6 +36,20 @@ impl Ids for RandomIds {
         let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
         (high ^ low.rotate_left(32)).checked_rem(bound).unwrap_or(0)
     }
+
+    /// `<pid>:<start time>:<random>`: a process id alone is used again.
+    fn instance(&self) -> InstanceId {
+        let pid = std::process::id();
+        let started = processes::start_time(pid).unwrap_or(0);
+        InstanceId(format!("{pid}:{started}:{}", self.uuid()))
+    }
+
+    fn is_living(&self, instance: &InstanceId) -> bool {
+        let mut parts = instance.0.split(':');
+        let mut number = || parts.next()?.parse::<u64>().ok();
+        let process = number().and_then(|pid| u32::try_from(pid).ok()).zip(number());
+        process.is_some_and(|(pid, started)| processes::is_alive(pid, started) == Liveness::Live)
+    }
 }
 
 #[cfg(test)]
@@ -47,6 +64,19 @@ mod tests {
         assert_eq!(ids.below(0), 0);
         let drawn: std::collections::BTreeSet<u64> = (0..400).map(|_| ids.below(8)).collect();
         assert_eq!(drawn, (0..8).collect());
+    }
+
+    #[test]
+    fn k61_an_instance_lives_as_long_as_its_process_and_not_a_recycled_one() {
+        let own = RandomIds.instance();
+        assert!(RandomIds.is_living(&own));
+        let (pid, rest) = own.0.split_once(':').unwrap();
+        let started: u64 = rest.split(':').next().unwrap().parse().unwrap();
+        for gone in
+            [format!("{pid}:{}:x", started + 1), "999999999:1:x".into(), "x".into(), "0:0:x".into(), String::new()]
+        {
+            assert!(!RandomIds.is_living(&InstanceId(gone.clone())), "{gone}");
+        }
     }
 
     #[test]

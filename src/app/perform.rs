@@ -9,6 +9,7 @@ use crate::domain::ids::{BatchId, InstanceId};
 use crate::domain::item::Item;
 use crate::domain::lane::{self, Done, LaneView, MAX_BATCH, Next, Settlement, Work};
 use crate::domain::log::{EventName, LogEntry};
+use crate::domain::ports::Ids;
 use crate::domain::reference::RefKey;
 use crate::domain::session::SessionState;
 use crate::domain::time::Time;
@@ -30,8 +31,6 @@ pub enum Progress {
 /// Which work a look at a lane may claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Allow {
-    /// The ending of a harness, and nothing else.
-    Endings,
     /// Everything that does not take long.
     Quick,
     /// Everything.
@@ -41,7 +40,6 @@ pub(super) enum Allow {
 impl Allow {
     fn allows(self, work: &Work) -> bool {
         match self {
-            Self::Endings => matches!(work, Work::End { .. }),
             Self::Quick => !work.is_slow(),
             Self::All => true,
         }
@@ -59,7 +57,7 @@ pub(super) struct Claimed {
     pub(super) item: Item,
     pub(super) work: Work,
     /// Begun by an earlier claim whose end nobody saw.
-    recovering: bool,
+    pub(super) recovering: bool,
 }
 
 /// What a look at the lane came to.
@@ -128,6 +126,7 @@ impl App {
             allow,
             settings: self.settings(),
             instance: self.parts.instance.clone(),
+            ids: Arc::clone(&self.parts.ids),
             batch: BatchId::from_hex(&self.parts.ids.uuid()),
             now: self.now(),
         }
@@ -140,6 +139,7 @@ pub(super) struct Looking {
     allow: Allow,
     settings: Arc<Settings>,
     instance: InstanceId,
+    ids: Arc<dyn Ids>,
     batch: BatchId,
     now: Time,
     turn: Turn,
@@ -152,7 +152,12 @@ impl Looking {
                 // Another worker does it, under the name the item had when it was claimed.
                 return Ok(Look::Progress(Progress::Waiting(Some(self.now.plus_seconds(1)))));
             }
+            let theirs = claim.instance != self.instance && self.ids.is_living(&claim.instance);
             return match recover(tx, claim)? {
+                // A living process is at it, in the middle of typing perhaps. An ending can be done by two.
+                Look::Claimed(claimed) if theirs && !matches!(claimed.work, Work::End { .. }) => {
+                    Ok(Look::Progress(Progress::Waiting(Some(self.now.plus_seconds(1)))))
+                }
                 Look::Claimed(claimed) if !self.allow.allows_recovery(&claimed.work) => {
                     Ok(Look::Progress(Progress::NeedsSlow))
                 }
@@ -177,7 +182,6 @@ impl Looking {
                         apply(tx, &self.lane, &view, &lane::give_up(effect, &detail), self.now)?;
                     }
                 }
-                Next::Prepare { .. } if self.allow == Allow::Endings => return Ok(Look::Progress(Progress::NeedsSlow)),
                 Next::Prepare { endpoint } => self.prepare(tx, &view, &endpoint)?,
                 Next::Do(work) if !self.allow.allows(&work) => return Ok(Look::Progress(Progress::NeedsSlow)),
                 Next::Do(work) => return self.claim(tx, view.item, work),

@@ -1,7 +1,7 @@
 //! Who carries out an order: the owner of the store over its control socket, or this command itself while nobody owns
 //! it.
 //!
-//! The command owns the store for moments: one to decide, one to settle each ending it did. Whoever owns it meanwhile
+//! The command owns the store for moments: one to decide, one to settle each piece of quick work it did. Whoever owns it meanwhile
 //! has everything he needs in the store.
 
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ const LONG_ANSWER: Duration = Duration::from_secs(170);
 const PAUSE: Duration = Duration::from_millis(20);
 /// Portable files written under one lock of their folder.
 const FILES: usize = 256;
-/// Endings done for one order.
+/// Rounds of quick work done for one order.
 const ERRANDS: usize = 64;
 
 /// Who carried out an order.
@@ -46,7 +46,7 @@ pub(super) enum Doer {
 pub(super) fn order(setting: &Setting, order: &Order) -> Result<(Response, Doer), Failure> {
     let begun = Instant::now();
     loop {
-        match ask(setting, &Call::Request(Request::Order(order.clone())), patience(order))? {
+        match ask(setting, &Call::Request(Box::new(Request::Order(order.clone()))), patience(order))? {
             Asked::Answered(Answer::Response(response)) => return Ok((*response, Doer::Daemon)),
             Asked::Answered(Answer::Trouble(trouble)) => return Err(trouble.into()),
             Asked::Answered(_) => return Err(Failure::new(Kind::Bug, "an order was answered with something else")),
@@ -164,7 +164,7 @@ impl<'s> Moment<'s> {
     }
 }
 
-/// Carries the order out as the owner, and does the endings that follow from it.
+/// Carries the order out as the owner, and does the quick work that follows from it.
 fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failure> {
     let moment = Moment::begin(setting, store)?;
     let Answered { mut response, lanes, items } = match moment.app.respond(&Request::Order(order.clone())) {
@@ -187,7 +187,7 @@ fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failu
         }
         let returned: Vec<_> = errands.drain(..).map(|errand| app.run_errand(errand)).collect();
         let store = match Store::open(&setting.layout.store_file(), &RandomIds) {
-            // A daemon came: it finds the claims, and an ending that is done again does nothing twice.
+            // A daemon came: it finds the claims, and what they came to once this process has ended.
             Err(StoreError::Busy) => break,
             opened => opened?,
         };

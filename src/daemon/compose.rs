@@ -18,7 +18,6 @@ use crate::app::settings::Workspace;
 use crate::app::{App, Parts, Settings};
 use crate::domain::config::{Config, HarnessConfig, Home, Strategy, TrustScope};
 use crate::domain::harness::{Harness, HarnessError, Mode};
-use crate::domain::ids::InstanceId;
 use crate::domain::layout::StateLayout;
 use crate::domain::ports::Ids as _;
 use crate::domain::prompt::{Template, TemplateError, Templates};
@@ -109,7 +108,7 @@ impl Setting {
             harness_files: Arc::new(self.claude_files()),
             portable: Arc::new(PortableDir::new(self.layout.portable_dir())),
             clock: Arc::new(SystemClock),
-            instance: InstanceId(ids.uuid()),
+            instance: ids.instance(),
             ids,
             settings: RwLock::new(Arc::new(self.settings()?)),
             store,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::harness::Mode;
-use super::ids::{BatchId, ConversationId};
+use super::ids::{BatchId, ConversationId, InstanceId};
 use super::portable::files::{Export, FileError, Held, Located, Look, Written};
 use super::portable::{FolderId, Stamp};
 use super::reference::WorkItemRef;
@@ -22,6 +22,15 @@ pub trait Ids: Send + Sync {
     fn uuid(&self) -> String;
     /// A number below `bound`, for jitter.
     fn below(&self, bound: u64) -> u64;
+    /// An id for this run of the program.
+    fn instance(&self) -> InstanceId {
+        InstanceId(self.uuid())
+    }
+    /// Whether the process that made `instance` still runs; false where that cannot be told.
+    fn is_living(&self, instance: &InstanceId) -> bool {
+        let _ = instance;
+        false
+    }
 }
 
 /// A harness ready to be started: what to run, where, with which marks.

@@ -9,7 +9,7 @@ use crate::domain::ids::DeliveryId;
 use crate::domain::reference::WorkItemRef;
 
 fn entries(app: &App) -> Vec<(String, String, String)> {
-    match ask(&app, &Request::Look(Look::Dispatch)) {
+    match ask(app, &Request::Look(Look::Dispatch)) {
         Ok(Response::Dispatch(entries)) => entries.into_iter().map(|e| (e.id, e.state, e.what)).collect(),
         other => panic!("{other:?}"),
     }
@@ -20,7 +20,7 @@ fn entry(id: &str, state: &str, what: &str) -> (String, String, String) {
 }
 
 fn word(app: &App, order: fn(EntryId) -> Order, id: &str) -> Result<Dispatched, Trouble> {
-    match ask(&app, &Request::Order(order(EntryId::parse(id).unwrap()))) {
+    match ask(app, &Request::Order(order(EntryId::parse(id).unwrap()))) {
         Ok(Response::Dispatched(dispatched)) => Ok(dispatched),
         Err(trouble) => Err(trouble),
         other => panic!("{other:?}"),

@@ -4,6 +4,7 @@ use super::say;
 use super::show::named;
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure, Kind};
+use crate::cli::work_item::resolve;
 use crate::daemon::compose::Setting;
 use crate::domain::decide::Act;
 
@@ -11,7 +12,7 @@ use crate::domain::decide::Act;
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "the-loop sessions link-pr [OPTIONS] ITEM PR")]
 pub struct Args {
-    /// The work item and its pull request, each as `owner/repo#15`, an address, or `15` in the repository at hand
+    /// The work item and its pull request, each as `owner/repo#15`, an address, or `15`
     #[arg(value_names = ["ITEM", "PR"], num_args = 1..=2, required = true)]
     references: Vec<String>,
     /// The same as `ITEM`
@@ -26,7 +27,9 @@ pub(super) fn run(args: &Args, context: &Context, setting: &Setting) -> Result<E
         (None, _) => return Err(usage("the pull request is missing")),
         (Some(_), _) => return Err(usage("the item is named twice")),
     };
-    let (item, pull_request) = (named(item, setting)?, named(pull_request, setting)?);
+    let item = named(item, setting)?;
+    // A bare number is of the item's repository, wherever the command is given.
+    let pull_request = resolve(pull_request, || Ok(item.repo().clone()))?;
     say::by_hand(item, Act::LinkPr(pull_request), context, setting)
 }
 

@@ -1,7 +1,7 @@
 //! `the-loop sessions start|stop|pause|resume`: the operator's own words; and how what was done by hand is told.
 //!
-//! Without a daemon the command owns the store for moments and ends what there is to end; a spawn or a delivery stays
-//! stored for the daemon, and it says so. With `--wait` it does them itself, as an owner without listeners.
+//! Without a daemon the command owns the store for moments and does what is quick; a spawn stays stored for a daemon, and
+//! it says so. With `--wait` it does that too, as an owner without listeners.
 
 use serde_json::json;
 

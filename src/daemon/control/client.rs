@@ -48,7 +48,7 @@ pub enum Call {
     /// How do your parts get on?
     Progress,
     /// A request.
-    Request(Request),
+    Request(Box<Request>),
 }
 
 impl Call {

@@ -110,6 +110,8 @@ fn k73_a_command_stopped_while_it_ends_an_agent_blocks_nobody() {
     let mut stop = stop.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let claimed = || world.done("sessions show octo/hello#733 --json").json()["detail"]["doing"].is_string();
     wait_for("the ending to be claimed", PATIENCE, claimed);
+    let store = world.path("repo/.the-loop/local/state.redb");
+    wait_for("the store to be given back", PATIENCE, || !the_loop::store::Store::is_owned(&store));
     signal(stop.id(), Signal::STOP);
     // Others own the store meanwhile.
     world.done("sessions start octo/hello#734");
