@@ -18,7 +18,7 @@ use crate::domain::time::Time;
 use crate::store::{StoreError, View, WriteTx};
 
 /// Items brought up to date under one lock of the folder and one transaction.
-const BATCH: usize = 256;
+pub const BATCH: usize = 256;
 
 /// What came of an export.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -57,18 +57,31 @@ impl App {
     /// # Errors
     /// Nothing is lost: the files are whole and every mark is set that was not served.
     pub fn export_marked(&self, at_least: Urgency, except: &BTreeSet<RefKey>) -> Result<ExportRun, PortableError> {
+        self.export_share(at_least, except, BATCH)
+    }
+
+    /// As [`App::export_marked`], `most` of them.
+    ///
+    /// # Errors
+    /// As [`App::export_marked`].
+    pub fn export_share(
+        &self,
+        at_least: Urgency,
+        except: &BTreeSet<RefKey>,
+        most: usize,
+    ) -> Result<ExportRun, PortableError> {
         let mut items = Vec::new();
         // No further than the next batch: with all marks read for each, many of them would take for ever.
         self.parts.store.read(|tx| {
-            tx.for_each_mark(&mut |key, mark| {
-                if mark.urgency >= at_least && !except.contains(&key) {
+            tx.for_each_due(at_least, &mut |key| {
+                if !except.contains(&key) {
                     items.extend(WorkItemRef::parse(key.as_str()).ok());
                 }
-                if items.len() > BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if items.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })
         })?;
-        let more = items.len() > BATCH;
-        items.truncate(BATCH);
+        let more = items.len() > most;
+        items.truncate(most);
         Ok(ExportRun { more, ..self.export(&items)? })
     }
 
@@ -189,7 +202,7 @@ impl Outcome {
                 log(tx, entry.as_ref(), now)?;
                 say_once(tx, item, None, LogEntry::warn(EventName::ExportHeld), now)?;
                 if tx.item(&key)?.is_none_or(|item| item.version == loaded.item.version) {
-                    clear_mark(tx, &key)?;
+                    tx.clear_mark(&key)?;
                 }
                 Ok(Adoption::default())
             }
@@ -198,19 +211,11 @@ impl Outcome {
                 // An item that changed meanwhile is exported again; what the file knew is taken in by adoption.
                 let Some(adoption) = incoming.apply(tx, loaded, plan)? else { return Ok(Adoption::default()) };
                 if !adoption.marked {
-                    clear_mark(tx, &key)?;
+                    tx.clear_mark(&key)?;
                 }
                 Ok(adoption)
             }
         }
-    }
-}
-
-/// The item is as it was written: whatever version asked for the export, it is served.
-fn clear_mark(tx: &mut WriteTx<'_>, key: &RefKey) -> Result<(), StoreError> {
-    match tx.mark(key)? {
-        Some(mark) => tx.clear_mark_if(key, mark.version).map(drop),
-        None => Ok(()),
     }
 }
 

@@ -95,7 +95,18 @@ impl RepoRef {
 
     /// Lower-case identity of the repository: `github:octo/repo`, with the host when it is not github.com.
     pub fn key(&self) -> String {
-        self.to_string().to_ascii_lowercase()
+        let mut key = self.spelled();
+        key.make_ascii_lowercase();
+        key
+    }
+
+    /// As it is shown. A decision makes many keys, and formatting costs several times this.
+    fn spelled(&self) -> String {
+        let Self { provider, host, owner, name } = self;
+        match host.as_str() {
+            DEFAULT_HOST => [provider, ":", owner, "/", name].concat(),
+            _ => [provider, ":", host, "/", owner, "/", name].concat(),
+        }
     }
 
     /// The host, `github.com` included.
@@ -151,7 +162,10 @@ impl WorkItemRef {
 
     /// Identity, ASCII case ignored.
     pub fn key(&self) -> RefKey {
-        RefKey(self.to_string().to_ascii_lowercase())
+        let mut key = self.repo.key();
+        key.push('#');
+        key.push_str(&self.number.to_string());
+        RefKey(key)
     }
 
     /// `https://<host>/<owner>/<repo>/issues/<number>`; GitHub redirects it for pull requests.
@@ -261,11 +275,7 @@ fn squeeze(text: &str) -> String {
 
 impl fmt::Display for RepoRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { provider, host, owner, name } = self;
-        match host.as_str() {
-            DEFAULT_HOST => write!(f, "{provider}:{owner}/{name}"),
-            _ => write!(f, "{provider}:{host}/{owner}/{name}"),
-        }
+        f.write_str(&self.spelled())
     }
 }
 
