@@ -1,7 +1,7 @@
 //! Export: the portable files follow the store. Marks say which have to; a mark goes only with the version that was
 //! written, so a crash anywhere leaves the file whole and the mark set.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -268,31 +268,32 @@ fn held_file(loaded: &Loaded, held: &Held) -> HeldFile {
     HeldFile { work_item: loaded.item.reference.to_string(), reason: held.to_string() }
 }
 
+/// What is known of an item's file, beside its name.
+type File = (RefKey, String, Known);
+
 /// The items whose file may not be up to date: marked, not known to be settled, or looking otherwise than known. Items
 /// with nothing portable are left out.
 fn due(tx: &impl View, files: &dyn PortableFiles, dir: Option<&str>, now: Time) -> Result<Due, PortableError> {
-    let marks: BTreeSet<RefKey> = tx.marks()?.into_iter().map(|(key, _)| key).collect();
+    let marks: HashSet<RefKey> = tx.marks()?.into_iter().map(|(key, _)| key).collect();
     let stamps = dir.map(|dir| tx.stamps(dir)).transpose()?.unwrap_or_default();
-    let known: HashMap<RefKey, (String, Known)> =
-        stamps.into_iter().filter_map(|(key, stamp)| Some((key, (stamp.file, Known::parse(&stamp.stamp)?)))).collect();
-    let is_settled = |key: &RefKey, known: &Known| known.settled && !known.open && !marks.contains(key);
-    let settled: Vec<(&RefKey, &(String, Known))> =
-        known.iter().filter(|(key, (_, known))| is_settled(key, known)).collect();
+    let known = stamps.into_iter().filter_map(|(key, stamp)| Some((key, stamp.file, Known::parse(&stamp.stamp)?)));
+    // In the order of keys, as the items are.
+    let settled: Vec<File> =
+        known.filter(|(key, _, known)| known.settled && !known.open && !marks.contains(key)).collect();
     let asked: Vec<(&str, Option<&Stamp>)> =
-        settled.iter().map(|(_, (file, known))| (file.as_str(), Some(&known.stamp))).collect();
+        settled.iter().map(|(_, file, known)| (file.as_str(), Some(&known.stamp))).collect();
     let mut due = Due { items: Vec::new(), unchanged: 0, aged: Vec::new() };
-    let mut right: HashSet<&RefKey> = HashSet::with_capacity(settled.len());
+    let mut right = vec![false; settled.len()];
     files.look_each(&asked, now, &mut |at, look| {
-        let Some((key, (file, _))) = settled.get(at) else { return };
-        match look {
-            Look::Unchanged => {}
-            Look::Aged(stamp) => due.aged.push(((*key).clone(), file.clone(), stamp)),
-            _ => return,
+        right[at] = matches!(look, Look::Unchanged | Look::Aged(_));
+        if let Look::Aged(stamp) = look {
+            due.aged.push((settled[at].0.clone(), settled[at].1.clone(), stamp));
         }
-        right.insert(key);
     })?;
+    let mut right = settled.iter().zip(right).filter_map(|((key, ..), right)| right.then_some(key)).peekable();
     for key in tx.item_keys()? {
-        if right.contains(&key) {
+        while right.next_if(|known| **known < key).is_some() {}
+        if right.next_if(|known| **known == key).is_some() {
             due.unchanged += 1;
             continue;
         }

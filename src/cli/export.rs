@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::context::Context;
 use super::exit::{Exit, Failure, Kind};
-use super::setting::{owned, reader, setting};
+use super::setting::{owned_store, reader, setting};
 use crate::adapters::portable_files::PortableDir;
 use crate::adapters::system::SystemClock;
 use crate::app::export::Checkup;
@@ -35,7 +35,8 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
 
 fn write(context: &Context) -> Result<Exported, Failure> {
     let setting = setting(context)?;
-    let (store, app) = owned(&setting)?;
+    let store = owned_store(&setting)?;
+    let app = setting.app_for_files(store.clone())?;
     let response = app.order(&Order::Export)?;
     store.close()?;
     match response {

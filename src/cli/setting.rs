@@ -26,11 +26,16 @@ pub(super) fn reader(setting: &Setting) -> Result<Option<Reader>, Failure> {
     }
 }
 
-/// The product over the store, owned by this command; the owner is named when it is somebody else.
+/// The product over the store, owned by this command.
 pub(super) fn owned(setting: &Setting) -> Result<(Store, App), Failure> {
-    let store = open_store(&setting.layout).map_err(|error| store_failure(setting, error))?;
+    let store = owned_store(setting)?;
     let app = setting.app(store.clone())?;
     Ok((store, app))
+}
+
+/// The store, owned by this command; the owner is named when it is somebody else.
+pub(super) fn owned_store(setting: &Setting) -> Result<Store, Failure> {
+    open_store(&setting.layout).map_err(|error| store_failure(setting, error))
 }
 
 /// The living owner of the store, as it says itself.

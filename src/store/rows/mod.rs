@@ -41,9 +41,10 @@ pub(super) fn bad(table: TableId, key: &[u8], reason: impl ToString) -> StoreErr
 
 /// A reference key out of a stored key; it must be one that a reference could have made.
 pub(super) fn ref_key(table: TableId, key: &[u8], text: &str) -> Result<RefKey, StoreError> {
-    let reference = WorkItemRef::parse(text).map_err(|error| bad(table, key, error))?;
-    let parsed = reference.key();
-    if parsed.as_str() == text { Ok(parsed) } else { Err(bad(table, key, "the key is not a lower-case reference")) }
+    RefKey::parse(text).ok_or_else(|| match WorkItemRef::parse(text) {
+        Err(error) => bad(table, key, error),
+        Ok(_) => bad(table, key, "the key is not a lower-case reference"),
+    })
 }
 
 /// When something happened; short names, there are many of these.
