@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::App;
 use super::portable::{Adoption, Incoming, Known, Loaded, Plan, PortableError, dir_of, say_once};
@@ -19,6 +18,9 @@ use crate::store::{StoreError, View, WriteTx};
 
 /// Items brought up to date under one lock of the folder and one transaction.
 pub const BATCH: usize = 256;
+
+/// Comments of the items that are exported together.
+const MANY_COMMENTS: usize = 5_000;
 
 /// What came of an export.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -135,28 +137,33 @@ impl App {
     }
 
     fn export(&self, items: &[WorkItemRef]) -> Result<ExportRun, PortableError> {
-        if items.is_empty() {
-            return Ok(ExportRun::default());
+        let mut all = ExportRun::default();
+        let mut left = items;
+        while !left.is_empty() {
+            let now = self.now();
+            let dir = self.parts.portable.folder()?.map(dir_of);
+            let loaded = self.parts.store.read(|tx| load(tx, dir.as_deref(), left))?;
+            left = &left[loaded.len()..];
+            all.add(self.export_loaded(loaded, now)?);
         }
-        let now = self.now();
-        let dir = self.parts.portable.folder()?.map(dir_of);
-        let loaded: Vec<Loaded> = self.parts.store.read(|tx| {
-            items.iter().map(|item| Loaded::read(tx, dir.as_deref(), item)).collect::<Result<_, StoreError>>()
-        })?;
+        Ok(all)
+    }
+
+    fn export_loaded(&self, loaded: Vec<Loaded>, now: Time) -> Result<ExportRun, PortableError> {
         let requests: Vec<Export<'_>> = loaded.iter().map(|loaded| request(loaded, now)).collect();
-        let mut done: Vec<(usize, Result<Written, Held>)> = Vec::with_capacity(requests.len());
-        let folder = self.parts.portable.export(&requests, &mut |at, outcome| done.push((at, outcome)))?;
+        let mut done: Vec<Option<Result<Written, Held>>> = requests.iter().map(|_| None).collect();
+        let folder = self.parts.portable.export(&requests, &mut |at, outcome| done[at] = Some(outcome))?;
         let mut run = ExportRun::default();
         let mut outcomes = Vec::with_capacity(done.len());
-        for (at, outcome) in done {
-            let Some(loaded) = loaded.get(at) else { continue };
-            run.count(loaded, &outcome);
-            outcomes.push((loaded.clone(), self.outcome(loaded, outcome, folder, now)?));
+        for (loaded, outcome) in loaded.into_iter().zip(done) {
+            let Some(outcome) = outcome else { continue };
+            run.count(&loaded, &outcome);
+            let outcome = self.outcome(&loaded, outcome, folder, now)?;
+            outcomes.push((loaded, outcome));
         }
-        let outcomes = Arc::new(outcomes);
         run.adoption = self.parts.store.write(move |tx| {
             let mut adoption = Adoption::default();
-            for (loaded, outcome) in outcomes.iter() {
+            for (loaded, outcome) in &outcomes {
                 adoption.merge(outcome.settle(tx, loaded, now)?);
             }
             Ok(adoption)
@@ -227,6 +234,21 @@ fn request(loaded: &Loaded, now: Time) -> Export<'_> {
     Export { record: &loaded.record, adopted: loaded.file.as_ref().map(|(_, known)| &known.stamp), now }
 }
 
+/// Reads the first of these items, at least one, until their comments are many: an item with ten thousand of them is
+/// in memory several times over while it is written.
+fn load(tx: &impl View, dir: Option<&str>, items: &[WorkItemRef]) -> Result<Vec<Loaded>, StoreError> {
+    let (mut loaded, mut comments) = (Vec::new(), 0);
+    for item in items {
+        let item = Loaded::read(tx, dir, item)?;
+        comments += item.record.seen_comments().map_or(0, BTreeSet::len);
+        loaded.push(item);
+        if comments >= MANY_COMMENTS {
+            break;
+        }
+    }
+    Ok(loaded)
+}
+
 /// The file's name, also when it was removed or is yet to be made.
 fn name_of(loaded: &Loaded) -> String {
     loaded.file.as_ref().map_or_else(|| loaded.item.reference.slug().file_name(), |(name, _)| name.clone())
@@ -285,9 +307,10 @@ fn due(tx: &impl View, files: &dyn PortableFiles, dir: Option<&str>, now: Time) 
     let mut due = Due { items: Vec::new(), unchanged: 0, aged: Vec::new() };
     let mut right = vec![false; settled.len()];
     files.look_each(&asked, now, &mut |at, look| {
-        right[at] = matches!(look, Look::Unchanged | Look::Aged(_));
+        let (Some((key, file, _)), Some(right)) = (settled.get(at), right.get_mut(at)) else { return };
+        *right = matches!(look, Look::Unchanged | Look::Aged(_));
         if let Look::Aged(stamp) = look {
-            due.aged.push((settled[at].0.clone(), settled[at].1.clone(), stamp));
+            due.aged.push((key.clone(), file.clone(), stamp));
         }
     })?;
     let mut right = settled.iter().zip(right).filter_map(|((key, ..), right)| right.then_some(key)).peekable();
