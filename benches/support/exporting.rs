@@ -61,7 +61,7 @@ fn start(home: &Home, items: std::ops::Range<u64>, version: u64) -> anyhow::Resu
         store.write(move |tx| {
             items.iter().try_for_each(|item| {
                 tx.put_item(item)?;
-                tx.put_mark(&item.reference.key(), Urgency::Now, version, at)
+                tx.put_mark(&item.reference.key(), Urgency::Now, at)
             })
         })?;
     }

@@ -1,9 +1,8 @@
 //! Export: the portable files follow the store. Marks say which have to; a mark goes only with the version that was
 //! written, so a crash anywhere leaves the file whole and the mark set.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::App;
 use super::portable::{Adoption, Incoming, Known, Loaded, Plan, PortableError, dir_of, say_once};
@@ -18,7 +17,10 @@ use crate::domain::time::Time;
 use crate::store::{StoreError, View, WriteTx};
 
 /// Items brought up to date under one lock of the folder and one transaction.
-const BATCH: usize = 256;
+pub const BATCH: usize = 256;
+
+/// Comments of the items that are exported together.
+const MANY_COMMENTS: usize = 5_000;
 
 /// What came of an export.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -57,18 +59,31 @@ impl App {
     /// # Errors
     /// Nothing is lost: the files are whole and every mark is set that was not served.
     pub fn export_marked(&self, at_least: Urgency, except: &BTreeSet<RefKey>) -> Result<ExportRun, PortableError> {
+        self.export_share(at_least, except, BATCH)
+    }
+
+    /// As [`App::export_marked`], `most` of them.
+    ///
+    /// # Errors
+    /// As [`App::export_marked`].
+    pub fn export_share(
+        &self,
+        at_least: Urgency,
+        except: &BTreeSet<RefKey>,
+        most: usize,
+    ) -> Result<ExportRun, PortableError> {
         let mut items = Vec::new();
         // No further than the next batch: with all marks read for each, many of them would take for ever.
         self.parts.store.read(|tx| {
-            tx.for_each_mark(&mut |key, mark| {
-                if mark.urgency >= at_least && !except.contains(&key) {
+            tx.for_each_due(at_least, &mut |key| {
+                if !except.contains(&key) {
                     items.extend(WorkItemRef::parse(key.as_str()).ok());
                 }
-                if items.len() > BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if items.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })
         })?;
-        let more = items.len() > BATCH;
-        items.truncate(BATCH);
+        let more = items.len() > most;
+        items.truncate(most);
         Ok(ExportRun { more, ..self.export(&items)? })
     }
 
@@ -122,28 +137,33 @@ impl App {
     }
 
     fn export(&self, items: &[WorkItemRef]) -> Result<ExportRun, PortableError> {
-        if items.is_empty() {
-            return Ok(ExportRun::default());
+        let mut all = ExportRun::default();
+        let mut left = items;
+        while !left.is_empty() {
+            let now = self.now();
+            let dir = self.parts.portable.folder()?.map(dir_of);
+            let loaded = self.parts.store.read(|tx| load(tx, dir.as_deref(), left))?;
+            left = &left[loaded.len()..];
+            all.add(self.export_loaded(loaded, now)?);
         }
-        let now = self.now();
-        let dir = self.parts.portable.folder()?.map(dir_of);
-        let loaded: Vec<Loaded> = self.parts.store.read(|tx| {
-            items.iter().map(|item| Loaded::read(tx, dir.as_deref(), item)).collect::<Result<_, StoreError>>()
-        })?;
+        Ok(all)
+    }
+
+    fn export_loaded(&self, loaded: Vec<Loaded>, now: Time) -> Result<ExportRun, PortableError> {
         let requests: Vec<Export<'_>> = loaded.iter().map(|loaded| request(loaded, now)).collect();
-        let mut done: Vec<(usize, Result<Written, Held>)> = Vec::with_capacity(requests.len());
-        let folder = self.parts.portable.export(&requests, &mut |at, outcome| done.push((at, outcome)))?;
+        let mut done: Vec<Option<Result<Written, Held>>> = requests.iter().map(|_| None).collect();
+        let folder = self.parts.portable.export(&requests, &mut |at, outcome| done[at] = Some(outcome))?;
         let mut run = ExportRun::default();
         let mut outcomes = Vec::with_capacity(done.len());
-        for (at, outcome) in done {
-            let Some(loaded) = loaded.get(at) else { continue };
-            run.count(loaded, &outcome);
-            outcomes.push((loaded.clone(), self.outcome(loaded, outcome, folder, now)?));
+        for (loaded, outcome) in loaded.into_iter().zip(done) {
+            let Some(outcome) = outcome else { continue };
+            run.count(&loaded, &outcome);
+            let outcome = self.outcome(&loaded, outcome, folder, now)?;
+            outcomes.push((loaded, outcome));
         }
-        let outcomes = Arc::new(outcomes);
         run.adoption = self.parts.store.write(move |tx| {
             let mut adoption = Adoption::default();
-            for (loaded, outcome) in outcomes.iter() {
+            for (loaded, outcome) in &outcomes {
                 adoption.merge(outcome.settle(tx, loaded, now)?);
             }
             Ok(adoption)
@@ -189,7 +209,7 @@ impl Outcome {
                 log(tx, entry.as_ref(), now)?;
                 say_once(tx, item, None, LogEntry::warn(EventName::ExportHeld), now)?;
                 if tx.item(&key)?.is_none_or(|item| item.version == loaded.item.version) {
-                    clear_mark(tx, &key)?;
+                    tx.clear_mark(&key)?;
                 }
                 Ok(Adoption::default())
             }
@@ -198,19 +218,11 @@ impl Outcome {
                 // An item that changed meanwhile is exported again; what the file knew is taken in by adoption.
                 let Some(adoption) = incoming.apply(tx, loaded, plan)? else { return Ok(Adoption::default()) };
                 if !adoption.marked {
-                    clear_mark(tx, &key)?;
+                    tx.clear_mark(&key)?;
                 }
                 Ok(adoption)
             }
         }
-    }
-}
-
-/// The item is as it was written: whatever version asked for the export, it is served.
-fn clear_mark(tx: &mut WriteTx<'_>, key: &RefKey) -> Result<(), StoreError> {
-    match tx.mark(key)? {
-        Some(mark) => tx.clear_mark_if(key, mark.version).map(drop),
-        None => Ok(()),
     }
 }
 
@@ -220,6 +232,21 @@ fn log(tx: &mut WriteTx<'_>, entry: Option<&LogEntry>, now: Time) -> Result<(), 
 
 fn request(loaded: &Loaded, now: Time) -> Export<'_> {
     Export { record: &loaded.record, adopted: loaded.file.as_ref().map(|(_, known)| &known.stamp), now }
+}
+
+/// Reads the first of these items, at least one, until their comments are many: an item with ten thousand of them is
+/// in memory several times over while it is written.
+fn load(tx: &impl View, dir: Option<&str>, items: &[WorkItemRef]) -> Result<Vec<Loaded>, StoreError> {
+    let (mut loaded, mut comments) = (Vec::new(), 0);
+    for item in items {
+        let item = Loaded::read(tx, dir, item)?;
+        comments += item.record.seen_comments().map_or(0, BTreeSet::len);
+        loaded.push(item);
+        if comments >= MANY_COMMENTS {
+            break;
+        }
+    }
+    Ok(loaded)
 }
 
 /// The file's name, also when it was removed or is yet to be made.
@@ -263,31 +290,33 @@ fn held_file(loaded: &Loaded, held: &Held) -> HeldFile {
     HeldFile { work_item: loaded.item.reference.to_string(), reason: held.to_string() }
 }
 
+/// What is known of an item's file, beside its name.
+type File = (RefKey, String, Known);
+
 /// The items whose file may not be up to date: marked, not known to be settled, or looking otherwise than known. Items
 /// with nothing portable are left out.
 fn due(tx: &impl View, files: &dyn PortableFiles, dir: Option<&str>, now: Time) -> Result<Due, PortableError> {
-    let marks: BTreeSet<RefKey> = tx.marks()?.into_iter().map(|(key, _)| key).collect();
+    let marks: HashSet<RefKey> = tx.marks()?.into_iter().map(|(key, _)| key).collect();
     let stamps = dir.map(|dir| tx.stamps(dir)).transpose()?.unwrap_or_default();
-    let known: HashMap<RefKey, (String, Known)> =
-        stamps.into_iter().filter_map(|(key, stamp)| Some((key, (stamp.file, Known::parse(&stamp.stamp)?)))).collect();
-    let is_settled = |key: &RefKey, known: &Known| known.settled && !known.open && !marks.contains(key);
-    let settled: Vec<(&RefKey, &(String, Known))> =
-        known.iter().filter(|(key, (_, known))| is_settled(key, known)).collect();
+    let known = stamps.into_iter().filter_map(|(key, stamp)| Some((key, stamp.file, Known::parse(&stamp.stamp)?)));
+    // In the order of keys, as the items are.
+    let settled: Vec<File> =
+        known.filter(|(key, _, known)| known.settled && !known.open && !marks.contains(key)).collect();
     let asked: Vec<(&str, Option<&Stamp>)> =
-        settled.iter().map(|(_, (file, known))| (file.as_str(), Some(&known.stamp))).collect();
+        settled.iter().map(|(_, file, known)| (file.as_str(), Some(&known.stamp))).collect();
     let mut due = Due { items: Vec::new(), unchanged: 0, aged: Vec::new() };
-    let mut right: HashSet<&RefKey> = HashSet::with_capacity(settled.len());
+    let mut right = vec![false; settled.len()];
     files.look_each(&asked, now, &mut |at, look| {
-        let Some((key, (file, _))) = settled.get(at) else { return };
-        match look {
-            Look::Unchanged => {}
-            Look::Aged(stamp) => due.aged.push(((*key).clone(), file.clone(), stamp)),
-            _ => return,
+        let (Some((key, file, _)), Some(right)) = (settled.get(at), right.get_mut(at)) else { return };
+        *right = matches!(look, Look::Unchanged | Look::Aged(_));
+        if let Look::Aged(stamp) = look {
+            due.aged.push((key.clone(), file.clone(), stamp));
         }
-        right.insert(key);
     })?;
+    let mut right = settled.iter().zip(right).filter_map(|((key, ..), right)| right.then_some(key)).peekable();
     for key in tx.item_keys()? {
-        if right.contains(&key) {
+        while right.next_if(|known| **known < key).is_some() {}
+        if right.next_if(|known| **known == key).is_some() {
             due.unchanged += 1;
             continue;
         }

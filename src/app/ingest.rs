@@ -7,6 +7,7 @@ use crate::domain::decide::{self, Decision, DeliveryState, Outcome, Verdict};
 use crate::domain::event::Event;
 use crate::domain::ids::StoreId;
 use crate::domain::log::{EventName, LogEntry};
+use crate::domain::names::Names;
 use crate::domain::reference::RefKey;
 use crate::domain::time::Time;
 use crate::store::{Job, StoreError, WriteTx};
@@ -108,9 +109,13 @@ struct Deciding {
 
 impl Deciding {
     fn run(&self, tx: &mut WriteTx<'_>) -> Result<Taken, StoreError> {
-        let renamed = self.rename_nobody_told(tx)?;
-        let event = view::present(tx, &self.event)?;
-        let mut view = view::of_event(tx, &self.store, &event, &self.settings.policy)?;
+        let mut names = view::names(tx, &self.event)?;
+        let renamed = self.rename_nobody_told(tx, names.as_ref())?;
+        if renamed.is_some() {
+            names = view::names(tx, &self.event)?;
+        }
+        let event = view::present(tx, &self.event, names.as_ref())?;
+        let mut view = view::of_event(tx, &self.store, &event, names, &self.settings.policy)?;
         let (arrived_before, decided_before) = (view.delivery.is_some(), view.delivery == Some(DeliveryState::Decided));
         let outcome = decide_without_asking(&event, &mut view, &self.settings, self.now);
         tx.append_journal(&received(&self.event, arrived_before), self.now)?;
@@ -127,11 +132,9 @@ impl Deciding {
     }
 
     /// A repository whose id comes under a new name was renamed, although nobody said so: its items follow first.
-    fn rename_nobody_told(&self, tx: &mut WriteTx<'_>) -> Result<Option<Taken>, StoreError> {
-        let Some(rename) = decide::implied_rename(&self.event, view::names(tx, &self.event)?.as_ref()) else {
-            return Ok(None);
-        };
-        let mut view = view::of_event(tx, &self.store, &rename, &self.settings.policy)?;
+    fn rename_nobody_told(&self, tx: &mut WriteTx<'_>, names: Option<&Names>) -> Result<Option<Taken>, StoreError> {
+        let Some(rename) = decide::implied_rename(&self.event, names) else { return Ok(None) };
+        let mut view = view::of_event(tx, &self.store, &rename, names.cloned(), &self.settings.policy)?;
         view.delivery = None;
         let outcome = decide_without_asking(&rename, &mut view, &self.settings, self.now);
         let (verdict, marked) = (outcome.verdict, marks(&outcome));

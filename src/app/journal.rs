@@ -1,5 +1,6 @@
 //! The decision trail on its way from the store to the log: in order, each entry once, whatever crashes.
 
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
 
 use super::App;
@@ -53,25 +54,42 @@ impl Drain {
             let done = *last;
             app.store().write(move |tx| tx.trim_journal(done))?;
         }
-        Ok(waiting.len() == BATCH)
+        Ok(waiting.len() >= BATCH)
     }
 }
 
 /// One line of the log: `ts`, `source`, `event`, `level`, `pid`, the trail's own number, then the entry's fields.
 pub fn line(at: Time, entry: &LogEntry, pid: u32, seq: Option<(u64, &str)>) -> String {
-    let mut object = serde_json::Map::new();
-    object.insert("ts".into(), at.to_millis_string().into());
-    object.insert("source".into(), "the-loop".into());
-    object.insert("event".into(), entry.event.as_str().into());
-    object.insert("level".into(), serde_json::to_value(entry.level).unwrap_or_default());
-    object.insert("pid".into(), pid.into());
-    if let Some((seq, store)) = seq {
-        object.insert("seq".into(), seq.into());
-        object.insert("store".into(), store.into());
+    // Keys are texts and so are the fields' values, or numbers: nothing that JSON cannot hold.
+    serde_json::to_string(&Line { at, entry, pid, seq }).unwrap_or_default()
+}
+
+/// A line that is written as it is made: there are three of them for a delivery.
+struct Line<'a> {
+    at: Time,
+    entry: &'a LogEntry,
+    pid: u32,
+    seq: Option<(u64, &'a str)>,
+}
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { at, entry, pid, seq } = self;
+        let mut line = serializer.serialize_map(None)?;
+        line.serialize_entry("ts", &at.to_millis_string())?;
+        line.serialize_entry("source", "the-loop")?;
+        line.serialize_entry("event", entry.event.as_str())?;
+        line.serialize_entry("level", &entry.level)?;
+        line.serialize_entry("pid", pid)?;
+        if let Some((seq, store)) = seq {
+            line.serialize_entry("seq", seq)?;
+            line.serialize_entry("store", store)?;
+        }
+        for (key, value) in entry.fields.iter().filter(|(_, value)| !value.is_null()) {
+            line.serialize_entry(key, value)?;
+        }
+        line.end()
     }
-    let fields = entry.fields.iter().filter(|(_, value)| !value.is_null());
-    object.extend(fields.map(|(key, value)| (key.clone(), value.clone())));
-    Value::Object(object).to_string()
 }
 
 /// The number a line has in the trail of `store`.

@@ -184,7 +184,7 @@ impl Incoming {
             return Ok(false);
         }
         let urgency = if intake.adopted.control.is_some() { Urgency::Now } else { Urgency::Cycle };
-        tx.put_mark(&item.reference.key(), urgency, item.version, self.now)?;
+        tx.put_mark(&item.reference.key(), urgency, self.now)?;
         Ok(true)
     }
 

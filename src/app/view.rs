@@ -22,10 +22,13 @@ pub(super) fn names(tx: &impl store::View, event: &Event) -> Result<Option<Names
     }
 }
 
-/// The event under the present names of its repository and its item.
-pub(super) fn present<'e>(tx: &impl store::View, event: &'e Event) -> Result<Cow<'e, Event>, StoreError> {
-    let names = names(tx, event)?;
-    let mut event = decide::under_present_name(event, names.as_ref()).map_or(Cow::Borrowed(event), Cow::Owned);
+/// The event under the present names of its repository, which are `names`, and of its item.
+pub(super) fn present<'e>(
+    tx: &impl store::View,
+    event: &'e Event,
+    names: Option<&Names>,
+) -> Result<Cow<'e, Event>, StoreError> {
+    let mut event = decide::under_present_name(event, names).map_or(Cow::Borrowed(event), Cow::Owned);
     for _ in 0..MOVES {
         let Some(key) = decide::subject(&event).map(|subject| subject.reference.key()) else { break };
         let Some(forwarded) = tx.item(&key)?.and_then(|item| decide::forwarded(&event, &item)) else { break };
@@ -45,17 +48,18 @@ pub(super) fn present_item(tx: &impl store::View, reference: &WorkItemRef) -> Re
     Ok(reference)
 }
 
-/// The rows `event` can touch.
+/// The rows `event` can touch; `names` are those of its repository.
 pub(super) fn of_event(
     tx: &impl store::View,
     store: &StoreId,
     event: &Event,
+    names: Option<Names>,
     policy: &Policy,
 ) -> Result<View, StoreError> {
     let mut view = View::empty(store.clone());
     view.delivery = tx.delivery(&event.delivery)?;
     view.watermark = tx.watermark()?;
-    view.names = names(tx, event)?;
+    view.names = names;
     for reference in touched(tx, event, policy)? {
         load(tx, &mut view, &reference)?;
     }

@@ -149,10 +149,13 @@ struct Moment<'s> {
 }
 
 impl<'s> Moment<'s> {
-    fn begin(setting: &'s Setting, store: Store) -> Result<Self, Failure> {
+    fn begin(setting: &'s Setting, store: Store, order: &Order) -> Result<Self, Failure> {
         // Advisory: a command whose name cannot be written still owns the store.
         let _ = owner_file::write(&setting.layout.owner_file(), &Owner::this("command"));
-        let app = setting.app(store.clone())?;
+        let app = match order {
+            Order::Export => setting.app_for_files(store.clone())?,
+            _ => setting.app(store.clone())?,
+        };
         Ok(Self { setting, store, app })
     }
 
@@ -166,7 +169,7 @@ impl<'s> Moment<'s> {
 
 /// Carries the order out as the owner, and does the quick work that follows from it.
 fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failure> {
-    let moment = Moment::begin(setting, store)?;
+    let moment = Moment::begin(setting, store, order)?;
     let Answered { mut response, lanes, items } = match moment.app.respond(&Request::Order(order.clone())) {
         Ok(answered) => answered,
         Err(trouble) => {
@@ -191,7 +194,7 @@ fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failu
             Err(StoreError::Busy) => break,
             opened => opened?,
         };
-        let moment = Moment::begin(setting, store)?;
+        let moment = Moment::begin(setting, store, order)?;
         for returned in returned {
             errands.extend(moment.app.settle_errand(returned)?);
         }

@@ -102,9 +102,20 @@ impl Setting {
 
     /// The product over an open store.
     pub fn app(&self, store: Store) -> Result<App, ComposeError> {
+        let servers = known_servers(&store)?;
+        self.app_beside(store, servers)
+    }
+
+    /// The product for what only concerns files: it does not go through all records for the servers that they name, so
+    /// it must start no session.
+    pub fn app_for_files(&self, store: Store) -> Result<App, ComposeError> {
+        self.app_beside(store, Vec::new())
+    }
+
+    fn app_beside(&self, store: Store, servers: Vec<KnownServer>) -> Result<App, ComposeError> {
         let ids = Arc::new(RandomIds);
         Ok(App::new(Parts {
-            runner: Arc::new(Hosts::new(self.mode(), self.tmux(known_servers(&store)?)?, self.processes())),
+            runner: Arc::new(Hosts::new(self.mode(), self.tmux(servers)?, self.processes())),
             harness_files: Arc::new(self.claude_files()),
             portable: Arc::new(PortableDir::new(self.layout.portable_dir())),
             clock: Arc::new(SystemClock),

@@ -6,11 +6,14 @@ use std::time::{Duration, Instant};
 use super::journal::{Sink, Told};
 use super::wake::{Bell, Wake};
 use crate::app::App;
-use crate::app::export::ExportRun;
+use crate::app::export::{BATCH, ExportRun};
 use crate::app::portable::{Adoption, PortableError};
 use crate::domain::decide::Urgency;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::reference::RefKey;
+
+/// Files written at once while there is no quiet: each has a sync of its own, which costs as much as several deliveries.
+const SHARE: usize = 64;
 
 /// How long the loop waits for what.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +91,7 @@ impl Exporter {
                 news = None;
             } else if due {
                 // No quiet in sight: a share of them, since every file's own sync makes the store's commits wait.
-                self.serve_batch(Urgency::Cycle);
+                self.serve_batch(Urgency::Cycle, SHARE);
                 news = news.map(|(_, last)| (now, last));
             }
             if now - looked >= self.pace.look {
@@ -119,22 +122,22 @@ impl Exporter {
     fn finish(&mut self, deadline: Instant) {
         self.held.clear();
         self.refused = None;
-        while Instant::now() < deadline && self.serve_batch(Urgency::Cycle) {}
+        while Instant::now() < deadline && self.serve_batch(Urgency::Cycle, BATCH) {}
     }
 
     /// Serves what is marked, unless everything ends: then [`Self::finish`] has a limit, and marks outlive it.
     fn serve(&mut self, at_least: Urgency, bell: &Bell) {
-        while !bell.is_closed() && self.serve_batch(at_least) {}
+        while !bell.is_closed() && self.serve_batch(at_least, BATCH) {}
     }
 
-    /// Serves one batch; whether more waits.
-    fn serve_batch(&mut self, at_least: Urgency) -> bool {
+    /// Serves `most` marks; whether more wait.
+    fn serve_batch(&mut self, at_least: Urgency, most: usize) -> bool {
         let now = Instant::now();
         if self.refused.is_some_and(|until| until > now) {
             return false;
         }
         self.held.retain(|_, until| *until > now);
-        let run = self.app.export_marked(at_least, &self.held.keys().cloned().collect());
+        let run = self.app.export_share(at_least, &self.held.keys().cloned().collect(), most);
         self.note_run(run)
     }
 

@@ -9,6 +9,8 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 
+mod plain;
+
 /// Why a text is not JSON we read; line and column begin at 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {reason}")]
@@ -32,6 +34,11 @@ impl JsonError {
 
 /// Checks that `text` is one JSON value without duplicate keys at any depth.
 pub fn check(text: &str) -> Result<(), JsonError> {
+    if plain::is_plain(text) { Ok(()) } else { check_thoroughly(text) }
+}
+
+/// The check by `serde_json`'s own reading, which has the last word and knows the place of a fault.
+fn check_thoroughly(text: &str) -> Result<(), JsonError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     Unambiguous.deserialize(&mut reader).and_then(|()| reader.end()).map_err(|error| JsonError::from_serde(&error))
 }
@@ -84,7 +91,7 @@ impl<'de> Visitor<'de> for Unambiguous {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        let mut keys = Keys::new();
+        let mut keys = HashSet::new();
         while let Some(key) = entries.next_key_seed(Key)? {
             if !keys.insert(key) {
                 return Err(A::Error::custom("duplicate key"));
@@ -118,39 +125,6 @@ impl<'de> Visitor<'de> for Key {
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
         Ok(Cow::Owned(key.to_owned()))
-    }
-}
-
-/// The keys of one object, seen so far. Most objects are small: a list in place beats hashing until it is full.
-struct Keys<'de> {
-    few: [Cow<'de, str>; FEW],
-    used: usize,
-    many: Option<HashSet<Cow<'de, str>>>,
-}
-
-const FEW: usize = 16;
-
-impl<'de> Keys<'de> {
-    const fn new() -> Self {
-        Self { few: [const { Cow::Borrowed("") }; FEW], used: 0, many: None }
-    }
-
-    /// Adds a key; false when it was there.
-    fn insert(&mut self, key: Cow<'de, str>) -> bool {
-        if let Some(many) = &mut self.many {
-            return many.insert(key);
-        }
-        if self.few[..self.used].contains(&key) {
-            return false;
-        }
-        if let Some(free) = self.few.get_mut(self.used) {
-            *free = key;
-            self.used += 1;
-        } else {
-            let many = self.many.insert(HashSet::with_capacity(8 * FEW));
-            many.extend(self.few.iter_mut().map(std::mem::take).chain([key]));
-        }
-        true
     }
 }
 

@@ -95,7 +95,18 @@ impl RepoRef {
 
     /// Lower-case identity of the repository: `github:octo/repo`, with the host when it is not github.com.
     pub fn key(&self) -> String {
-        self.to_string().to_ascii_lowercase()
+        let mut key = self.spelled();
+        key.make_ascii_lowercase();
+        key
+    }
+
+    /// As it is shown. A decision makes many keys, and formatting costs several times this.
+    fn spelled(&self) -> String {
+        let Self { provider, host, owner, name } = self;
+        match host.as_str() {
+            DEFAULT_HOST => [provider, ":", owner, "/", name].concat(),
+            _ => [provider, ":", host, "/", owner, "/", name].concat(),
+        }
     }
 
     /// The host, `github.com` included.
@@ -121,6 +132,12 @@ impl RepoRef {
 
 const NUMBER_RULE: &str = "the number is 1 to 9007199254740991, digits only";
 
+/// Whether a text is the number of an item.
+fn is_number(text: &str) -> bool {
+    let digits = !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
+    digits && text.parse().is_ok_and(|number: u64| (1..=MAX_NUMBER).contains(&number))
+}
+
 impl WorkItemRef {
     /// Parses a reference; surrounding white space is trimmed.
     pub fn parse(text: &str) -> Result<Self, RefError> {
@@ -131,7 +148,7 @@ impl WorkItemRef {
         if !is_provider(provider) {
             return Err(fail("the provider is lower-case letters, digits and `-`, beginning with a letter"));
         }
-        if number.is_empty() || number.starts_with('0') || !number.bytes().all(|b| b.is_ascii_digit()) {
+        if !is_number(number) {
             return Err(fail(NUMBER_RULE));
         }
         let number: u64 = number.parse().map_err(|_| fail(NUMBER_RULE))?;
@@ -151,7 +168,10 @@ impl WorkItemRef {
 
     /// Identity, ASCII case ignored.
     pub fn key(&self) -> RefKey {
-        RefKey(self.to_string().to_ascii_lowercase())
+        let mut key = self.repo.key();
+        key.push('#');
+        key.push_str(&self.number.to_string());
+        RefKey(key)
     }
 
     /// `https://<host>/<owner>/<repo>/issues/<number>`; GitHub redirects it for pull requests.
@@ -175,6 +195,23 @@ impl WorkItemRef {
 }
 
 impl RefKey {
+    /// A key out of its own text: what [`WorkItemRef::parse`] reads and makes the same key of. Tables are full of keys,
+    /// and this makes nothing but the one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (path, number) = text.rsplit_once('#')?;
+        let (provider, path) = path.split_once(':')?;
+        let mut parts = path.rsplitn(3, '/');
+        let (name, owner, host) = (parts.next()?, parts.next()?, parts.next());
+        let lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
+        let is_key = lower
+            && is_provider(provider)
+            && host.is_none_or(|host| is_host(host) && host != DEFAULT_HOST)
+            && is_segment(owner)
+            && is_segment(name)
+            && is_number(number);
+        is_key.then(|| Self(text.to_owned()))
+    }
+
     /// The key as text: the lower-cased reference.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -261,11 +298,7 @@ fn squeeze(text: &str) -> String {
 
 impl fmt::Display for RepoRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { provider, host, owner, name } = self;
-        match host.as_str() {
-            DEFAULT_HOST => write!(f, "{provider}:{owner}/{name}"),
-            _ => write!(f, "{provider}:{host}/{owner}/{name}"),
-        }
+        f.write_str(&self.spelled())
     }
 }
 
@@ -363,6 +396,17 @@ mod tests {
             "github:octo/repo#1x",
         ] {
             assert!(WorkItemRef::parse(text).is_err(), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_key_is_read_where_a_reference_would_make_it(
+            text in "(github|x-1|1|G|):?((ghe\\.x|github\\.com|ghe:80|a|)/)?(octo|O|\\.|a b)/(he\\.l|\\.\\.|B)?(#|/)(0|1|15|01|-1|x|)( |#1)?",
+        ) {
+            let made = WorkItemRef::parse(&text).ok().map(|reference| reference.key());
+            let wanted = made.filter(|key| key.as_str() == text);
+            proptest::prop_assert_eq!(RefKey::parse(&text), wanted, "{}", text);
         }
     }
 

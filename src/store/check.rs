@@ -7,12 +7,12 @@ use std::ops::ControlFlow;
 use super::error::StoreError;
 use super::keys::{self, Span};
 use super::rows::{
-    self, AtRow, ClaimRow, DeadLetterRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, RepositoryRow, SessionRow,
-    SettledRow, StampRow, UndecidableRow,
+    self, AtRow, ClaimRow, DeadLetterRow, HeadRow, ItemRow, MarkRow, MarkedRow, RepositoryRow, SessionRow, SettledRow,
+    StampRow, UndecidableRow,
 };
 use super::tables::TableId;
-use super::view::{View, read_effect, whole};
-use super::write::{Counters, DEAD_COUNTER, EFFECTS_COUNTER, JOURNAL_COUNTER};
+use super::view::{View, mark_row, read_effect, trail, whole};
+use super::write::{Counters, DEAD_COUNTER, EFFECTS_COUNTER, JOURNAL_COUNTER, MARKS_COUNTER};
 use crate::domain::decide::IdentityState;
 use crate::domain::effect::{Effect, EffectBody};
 use crate::domain::item::Item;
@@ -95,7 +95,7 @@ impl<V: View> Check<'_, V> {
         self.shape::<SettledRow>(TableId::Settled)?;
         self.shape::<StampRow>(TableId::Stamps)?;
         self.shape::<DeadLetterRow>(TableId::DeadLetters)?;
-        self.shape::<JournalRow>(TableId::Journal)?;
+        self.each(TableId::Journal, |_, key, value| trail(key, value).map(drop))?;
         self.shape::<UndecidableRow>(TableId::Undecidables)?;
         self.each(TableId::Undecidables, |check, key, _| match check.view.get(TableId::Bodies, key, |_| ())? {
             Some(()) => Ok(()),
@@ -228,17 +228,25 @@ impl<V: View> Check<'_, V> {
         })
     }
 
+    /// Marks and what is due agree both ways.
     fn marks(&mut self) -> Result<(), StoreError> {
         self.each(TableId::Marks, |check, key, value| {
             let mark = rows::decode::<MarkRow>(TableId::Marks, key, value)?;
             let item = whole(TableId::Marks, key)?;
-            match check.view.item(&item)? {
-                None => check.say(TableId::Marks, format!("{item} is no item")),
-                Some(known) if mark.version > known.version => {
-                    check
-                        .say(TableId::Marks, format!("{item} asks for version {}, is {}", mark.version, known.version));
-                }
-                Some(_) => {}
+            if check.view.item(&item)?.is_none() {
+                check.say(TableId::Marks, format!("{item} is no item"));
+            }
+            let due = check.view.get(TableId::Due, &keys::due(mark.urgency(), mark.n), |due| due == key)?;
+            if due != Some(true) {
+                check.say(TableId::Marks, format!("{item} is marked and not due"));
+            }
+            Ok(())
+        })?;
+        self.each(TableId::Due, |check, key, item| {
+            let item = whole(TableId::Due, item)?;
+            let mark = mark_row(check.view, &item)?;
+            if mark.is_none_or(|mark| keys::due(mark.urgency(), mark.n) != key) {
+                check.say(TableId::Due, format!("{item} is due without its mark"));
             }
             Ok(())
         })
@@ -254,6 +262,12 @@ impl<V: View> Check<'_, V> {
             })?;
         }
         self.ahead(EFFECTS_COUNTER, highest)?;
+        let mut highest = 0;
+        self.each(TableId::Marks, |_, key, value| {
+            highest = highest.max(rows::decode::<MarkRow>(TableId::Marks, key, value)?.n);
+            Ok(())
+        })?;
+        self.ahead(MARKS_COUNTER, highest)?;
         for (counter, table) in [(DEAD_COUNTER, TableId::DeadLetters), (JOURNAL_COUNTER, TableId::Journal)] {
             let last = self.view.last_key(table)?.and_then(|key| keys::read_number(&key)).unwrap_or(0);
             self.ahead(counter, last)?;

@@ -1,6 +1,7 @@
 //! Keys as bytes: texts, pairs of texts with a NUL between, and big-endian numbers, so that order of keys is the order
 //! that is meant.
 
+use crate::domain::decide::Urgency;
 use crate::domain::effect::{Class, Place};
 use crate::domain::reference::RefKey;
 
@@ -66,6 +67,23 @@ pub fn read_number(bytes: &[u8]) -> Option<u64> {
 /// A repository by GitHub's own id on its host.
 pub fn repository(host: &str, id: u64) -> Vec<u8> {
     format!("{host}/{id}").to_ascii_lowercase().into_bytes()
+}
+
+/// A mark's place among those that are due, the urgent ones first.
+pub fn due(urgency: Urgency, n: u64) -> Vec<u8> {
+    let class = match urgency {
+        Urgency::Now => 0,
+        Urgency::Cycle => 1,
+    };
+    [&[class], number(n).as_slice()].concat()
+}
+
+/// The marks that are due with at least this urgency.
+pub fn due_span(at_least: Urgency) -> Span {
+    match at_least {
+        Urgency::Now => Span::prefix(&[0]),
+        Urgency::Cycle => Span::all(),
+    }
 }
 
 /// All of one lane.

@@ -32,7 +32,7 @@ pub(super) fn version(steps: &[Step]) -> u32 {
 /// Makes every table and writes the two keys that never move.
 pub(super) fn initialise(path: &Path, database: &Database, id: &str, version: u32) -> Result<(), StoreError> {
     transact(path, database, |transaction| {
-        for table in TableId::ALL {
+        for table in TableId::ALL.iter().filter(|table| table.tree() == **table) {
             transaction.open_table(table.definition())?;
         }
         let mut table = transaction.open_table(TableId::Store.definition())?;

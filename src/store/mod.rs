@@ -14,6 +14,7 @@ use redb::{ReadOnlyDatabase, ReadableDatabase, StorageBackend};
 use crate::domain::ids::StoreId;
 use crate::domain::ports::Ids;
 
+mod beside;
 mod check;
 mod commit;
 mod engine;

@@ -1,7 +1,8 @@
 //! Transactions as the store uses them: tables opened at most once, bytes in and out, no panic of redb let through.
 
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::{Bound, ControlFlow};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -10,7 +11,10 @@ use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableError, Wri
 
 use super::error::{StoreError, panic_text};
 use super::keys::{self, Span};
+use super::rows::{self, JournalRowRef};
 use super::tables::{Bytes, TableId};
+use crate::domain::item::Item;
+use crate::domain::reference::RefKey;
 
 /// What a visitor of rows answers.
 pub type Flow = ControlFlow<()>;
@@ -23,11 +27,17 @@ pub trait Raw {
     /// Calls `visit` with every key and value of `span`, in order, until it breaks.
     fn scan(&self, table: TableId, span: &Span, visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow) -> Result<(), StoreError>;
 
-    /// The last key of a table.
+    /// The last key of a table that has a tree of its own.
     fn last_key(&self, table: TableId) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// The next number of a counter, when this transaction has it in hand.
     fn number_in_hand(&self, counter: &str) -> Option<u64>;
+
+    /// The item of `key`, or that there is none, when this transaction has read or put it before.
+    fn item_in_hand(&self, key: &RefKey) -> Option<Option<Item>>;
+
+    /// Remembers what was read of an item.
+    fn keep_item(&self, key: &RefKey, item: Option<&Item>);
 
     /// Remembers a row that a list left out.
     fn note_skipped(&self, error: StoreError);
@@ -52,8 +62,31 @@ pub struct WriteTx<'t> {
     writes: u64,
     /// Next numbers of the counters used so far; they become rows with the commit of the group.
     numbers: BTreeMap<&'static str, u64>,
+    trail: Trail,
+    /// Items read or put so far, decoded once for the whole group. A row changed in another way is forgotten.
+    items: RefCell<HashMap<Vec<u8>, Option<Item>>>,
+    /// Where rows become bytes.
+    buffer: Vec<u8>,
     storage_failed: Cell<bool>,
     skipped: RefCell<Vec<StoreError>>,
+}
+
+/// A row of the journal that is being made: a list that is not closed yet, and the number of its last entry.
+#[derive(Default)]
+struct Trail {
+    row: Vec<u8>,
+    last: u64,
+}
+
+/// A row of the journal that is this long is closed.
+const TRAIL_BYTES: usize = 16 << 10;
+
+impl Trail {
+    fn add(&mut self, number: u64, entry: &JournalRowRef<'_>) -> Result<(), StoreError> {
+        self.row.push(if self.row.is_empty() { b'[' } else { b',' });
+        self.last = number;
+        rows::encode_into(TableId::Journal, entry, &mut self.row)
+    }
 }
 
 impl<'t> ReadTx<'t> {
@@ -64,6 +97,7 @@ impl<'t> ReadTx<'t> {
 
     /// The table, or `None` while nobody has written it.
     fn table(&self, id: TableId) -> Result<Option<&ReadOnlyTable<Bytes, Bytes>>, StoreError> {
+        let id = id.tree();
         let cell = &self.tables[id as usize];
         if cell.get().is_none() {
             let opened = guarded(self.path, || self.transaction.open_table(id.definition()))?;
@@ -80,20 +114,26 @@ impl<'t> ReadTx<'t> {
 
 impl Raw for ReadTx<'_> {
     fn get<R>(&self, table: TableId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, StoreError> {
-        self.table(table)?.map_or(Ok(None), |table| get_in(self.path, table, key, read))
+        self.table(table)?.map_or(Ok(None), |tree| get_in(self.path, tree, &lying(table, key), read))
     }
 
     fn scan(&self, table: TableId, span: &Span, visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow) -> Result<(), StoreError> {
-        self.table(table)?.map_or(Ok(()), |table| scan_in(self.path, table, span, visit))
+        self.table(table)?.map_or(Ok(()), |tree| scan_of(self.path, table, tree, span, visit))
     }
 
     fn last_key(&self, table: TableId) -> Result<Option<Vec<u8>>, StoreError> {
-        self.table(table)?.map_or(Ok(None), |table| last_in(self.path, table))
+        self.table(apart(table)?)?.map_or(Ok(None), |tree| last_in(self.path, tree))
     }
 
     fn number_in_hand(&self, _: &str) -> Option<u64> {
         None
     }
+
+    fn item_in_hand(&self, _: &RefKey) -> Option<Option<Item>> {
+        None
+    }
+
+    fn keep_item(&self, _: &RefKey, _: Option<&Item>) {}
 
     fn note_skipped(&self, error: StoreError) {
         self.skipped.borrow_mut().push(error);
@@ -113,6 +153,9 @@ impl<'t> WriteTx<'t> {
             tables,
             writes: 0,
             numbers: BTreeMap::new(),
+            trail: Trail::default(),
+            items: RefCell::default(),
+            buffer: Vec::new(),
             storage_failed: Cell::new(false),
             skipped: RefCell::default(),
         }
@@ -134,8 +177,42 @@ impl<'t> WriteTx<'t> {
         self.numbers.insert(counter, next);
     }
 
-    /// Writes the counters; the last thing before a commit.
+    fn forget(&mut self, table: TableId, key: &[u8]) {
+        if table == TableId::Items {
+            self.items.get_mut().remove(key);
+        }
+    }
+
+    /// An empty buffer for a row's bytes; [`WriteTx::give_buffer`] keeps its memory for the next row.
+    pub(super) fn take_buffer(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.buffer)
+    }
+
+    /// Takes a buffer back.
+    pub(super) fn give_buffer(&mut self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        self.buffer = buffer;
+    }
+
+    /// Adds an entry with its number to the trail of this transaction.
+    pub(super) fn add_to_trail(&mut self, number: u64, entry: &JournalRowRef<'_>) -> Result<(), StoreError> {
+        self.trail.add(number, entry)?;
+        if self.trail.row.len() < TRAIL_BYTES { Ok(()) } else { self.settle_trail() }
+    }
+
+    /// Writes the row of the trail that is in hand.
+    fn settle_trail(&mut self) -> Result<(), StoreError> {
+        let Trail { mut row, last } = std::mem::take(&mut self.trail);
+        if row.is_empty() {
+            return Ok(());
+        }
+        row.push(b']');
+        self.put(TableId::Journal, &keys::number(last), &row)
+    }
+
+    /// Writes the trail and the counters; the last thing before a commit.
     pub(super) fn settle_numbers(&mut self) -> Result<(), StoreError> {
+        self.settle_trail()?;
         for (counter, next) in std::mem::take(&mut self.numbers) {
             self.put(TableId::Counters, counter.as_bytes(), &keys::number(next))?;
         }
@@ -145,10 +222,11 @@ impl<'t> WriteTx<'t> {
     /// Puts a row.
     pub(super) fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         self.open(table)?;
+        self.forget(table, key);
         self.writes += 1;
         let path = self.path;
-        let Some(opened) = self.tables[table as usize].get_mut() else { return Ok(()) };
-        let put = guarded(path, || opened.insert(key, value).map(drop))
+        let Some(opened) = self.tables[table.tree() as usize].get_mut() else { return Ok(()) };
+        let put = guarded(path, || opened.insert(&*lying(table, key), value).map(drop))
             .and_then(|put| put.map_err(|error| StoreError::storage(path, error)));
         self.watch(put)
     }
@@ -156,17 +234,18 @@ impl<'t> WriteTx<'t> {
     /// Removes a row; false when there was none.
     pub(super) fn delete(&mut self, table: TableId, key: &[u8]) -> Result<bool, StoreError> {
         self.open(table)?;
+        self.forget(table, key);
         self.writes += 1;
         let path = self.path;
-        let Some(opened) = self.tables[table as usize].get_mut() else { return Ok(false) };
-        let deleted = guarded(path, || opened.remove(key).map(|old| old.is_some()))
+        let Some(opened) = self.tables[table.tree() as usize].get_mut() else { return Ok(false) };
+        let deleted = guarded(path, || opened.remove(&*lying(table, key)).map(|old| old.is_some()))
             .and_then(|deleted| deleted.map_err(|error| StoreError::storage(path, error)));
         self.watch(deleted)
     }
 
-    /// Removes every row of a span.
+    /// Removes every row of a span, in a table with a tree of its own.
     pub(super) fn delete_span(&mut self, table: TableId, span: &Span) -> Result<(), StoreError> {
-        self.open(table)?;
+        self.open(apart(table)?)?;
         self.writes += 1;
         let path = self.path;
         let Some(opened) = self.tables[table as usize].get_mut() else { return Ok(()) };
@@ -176,6 +255,7 @@ impl<'t> WriteTx<'t> {
     }
 
     fn open(&self, id: TableId) -> Result<&Table<'t, Bytes, Bytes>, StoreError> {
+        let id = id.tree();
         let cell = &self.tables[id as usize];
         if cell.get().is_none() {
             let opened = guarded(self.path, || self.transaction.open_table(id.definition()))
@@ -195,22 +275,30 @@ impl<'t> WriteTx<'t> {
 
 impl Raw for WriteTx<'_> {
     fn get<R>(&self, table: TableId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, StoreError> {
-        let table = self.open(table)?;
-        self.watch(get_in(self.path, table, key, read))
+        let tree = self.open(table)?;
+        self.watch(get_in(self.path, tree, &lying(table, key), read))
     }
 
     fn scan(&self, table: TableId, span: &Span, visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow) -> Result<(), StoreError> {
-        let table = self.open(table)?;
-        self.watch(scan_in(self.path, table, span, visit))
+        let tree = self.open(table)?;
+        self.watch(scan_of(self.path, table, tree, span, visit))
     }
 
     fn last_key(&self, table: TableId) -> Result<Option<Vec<u8>>, StoreError> {
-        let table = self.open(table)?;
-        self.watch(last_in(self.path, table))
+        let tree = self.open(apart(table)?)?;
+        self.watch(last_in(self.path, tree))
     }
 
     fn number_in_hand(&self, counter: &str) -> Option<u64> {
         self.numbers.get(counter).copied()
+    }
+
+    fn item_in_hand(&self, key: &RefKey) -> Option<Option<Item>> {
+        self.items.borrow().get(key.as_str().as_bytes()).cloned()
+    }
+
+    fn keep_item(&self, key: &RefKey, item: Option<&Item>) {
+        self.items.borrow_mut().insert(key.as_str().as_bytes().to_vec(), item.cloned());
     }
 
     fn note_skipped(&self, error: StoreError) {
@@ -228,6 +316,32 @@ pub(super) fn guarded<T>(path: &Path, call: impl FnOnce() -> T) -> Result<T, Sto
         .map_err(|panic| StoreError::Damaged(format!("{}: {}", path.display(), panic_text(&*panic))))
 }
 
+/// The key of a row in the tree that holds it.
+fn lying(table: TableId, key: &[u8]) -> Cow<'_, [u8]> {
+    table.beside().map_or(Cow::Borrowed(key), |beside| Cow::Owned(beside.key(key)))
+}
+
+/// `table`, when it has a tree of its own.
+fn apart(table: TableId) -> Result<TableId, StoreError> {
+    match table.beside() {
+        Some(_) => Err(StoreError::Bug(format!("table {} has no tree of its own", table.name()))),
+        None => Ok(table),
+    }
+}
+
+fn scan_of(
+    path: &Path,
+    table: TableId,
+    tree: &impl ReadableTable<Bytes, Bytes>,
+    span: &Span,
+    visit: &mut dyn FnMut(&[u8], &[u8]) -> Flow,
+) -> Result<(), StoreError> {
+    match table.beside() {
+        Some(beside) => beside.scan(path, tree, span, visit),
+        None => scan_in(path, tree, span, visit),
+    }
+}
+
 fn get_in<R>(
     path: &Path,
     table: &impl ReadableTable<Bytes, Bytes>,
@@ -240,7 +354,8 @@ fn get_in<R>(
     Ok(Some(read(value)))
 }
 
-fn scan_in(
+/// Every row of a span of one tree.
+pub(super) fn scan_in(
     path: &Path,
     table: &impl ReadableTable<Bytes, Bytes>,
     span: &Span,

@@ -1,6 +1,8 @@
 //! Every table of the store: what its key and value are, who writes it, how long its rows live.
 //!
-//! All tables map bytes to bytes. Keys are lower-case reference texts, other texts, and big-endian numbers (see
+//! All tables map bytes to bytes, most in a tree of their own. What a decision about one item writes lies beside the
+//! item's row in the tree of `items` instead ([`TableId::beside`]): a page is the least that is written, and so one
+//! item among many costs few of them. Keys are lower-case reference texts, other texts, and big-endian numbers (see
 //! [`super::keys`]); values are JSON of the shapes in [`super::rows`] unless said otherwise. Names never change their
 //! meaning: a new meaning is a new table and a migration step.
 
@@ -75,13 +77,16 @@ tables! {
     Settled => "settled",
     /// Key: item. Value: `MarkRow`: its portable file has to follow. Removed by the exporter.
     Marks => "marks",
+    /// Key: urgency (1 byte), number (8 bytes). Value: item. The marks in the order they are served, written and removed
+    /// with them: the exporter finds the next ones without a walk over all.
+    Due => "due",
     /// Key: directory, NUL, item. Value: `StampRow`: what the portable file looked like when last read or written.
     Stamps => "stamps",
     /// Key: directory, NUL, digest of an adopted file of the earlier system. Value: `AtRow`. Never pruned, so that no
     /// `reset` brings an old session back.
     Adopted => "adopted",
-    /// Key: number (8 bytes). Value: `JournalRow`: the decision trail on its way into the event log. Trimmed by the
-    /// log's writer.
+    /// Key: number of the last entry (8 bytes). Value: a list of `JournalRow`s, numbered without a gap: the decision
+    /// trail on its way into the event log. One row holds what one commit added. Trimmed by the log's writer.
     Journal => "journal",
     /// Key: delivery id. Value: `UndecidableRow`: what a bug kept from being decided. Removed by a person's retry.
     Undecidables => "undecidables",
@@ -89,7 +94,36 @@ tables! {
     Bodies => "bodies",
 }
 
+/// The place of a table in the tree of items. Its keys lie there with the place behind the item's NUL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Beside {
+    /// Small rows that are written together come last, behind the effects, so that a new effect comes right before them.
+    pub place: u8,
+    /// Whether the key goes on behind the item.
+    pub pairs: bool,
+}
+
 impl TableId {
+    /// Where its rows lie in the tree of items; `None` for a tree of its own.
+    pub(super) const fn beside(self) -> Option<Beside> {
+        match self {
+            Self::Effects => Some(Beside { place: 1, pairs: true }),
+            Self::Seen => Some(Beside { place: 2, pairs: true }),
+            Self::LaneCounts => Some(Beside { place: 3, pairs: false }),
+            Self::Marks => Some(Beside { place: 4, pairs: false }),
+            Self::Items => Some(Beside { place: 5, pairs: false }),
+            _ => None,
+        }
+    }
+
+    /// The table whose tree holds its rows.
+    pub(super) const fn tree(self) -> Self {
+        match self.beside() {
+            Some(_) => Self::Items,
+            None => self,
+        }
+    }
+
     /// How many there are.
     pub const COUNT: usize = Self::ALL.len();
 

@@ -30,8 +30,6 @@ use crate::domain::time::Time;
 pub struct Mark {
     /// When it is served.
     pub urgency: Urgency,
-    /// The item's version that asked for it last.
-    pub version: u64,
     /// Since when it waits.
     pub since: Time,
 }
@@ -77,7 +75,12 @@ pub struct Undecidable {
 pub trait View: Raw {
     /// One item.
     fn item(&self, key: &RefKey) -> Result<Option<Item>, StoreError> {
-        row::<_, ItemRow>(self, TableId::Items, key.as_str().as_bytes()).map(|row| row.map(Item::from))
+        if let Some(item) = self.item_in_hand(key) {
+            return Ok(item);
+        }
+        let item = row::<_, ItemRow>(self, TableId::Items, key.as_str().as_bytes())?.map(Item::from);
+        self.keep_item(key, item.as_ref());
+        Ok(item)
     }
 
     /// Every item in the order of keys, malformed rows as errors, until `visit` breaks.
@@ -251,27 +254,24 @@ pub trait View: Raw {
 
     /// An item's export mark.
     fn mark(&self, item: &RefKey) -> Result<Option<Mark>, StoreError> {
-        row::<_, MarkRow>(self, TableId::Marks, item.as_str().as_bytes()).map(|row| row.map(Mark::from))
+        mark_row(self, item).map(|row| row.map(Mark::from))
     }
 
-    /// All export marks.
+    /// All export marks, the urgent ones first.
     fn marks(&self) -> Result<Vec<(RefKey, Mark)>, StoreError> {
-        list(self, TableId::Marks, &Span::all(), usize::MAX, |key, value| {
-            let mark = rows::decode::<MarkRow>(TableId::Marks, key, value)?;
-            Ok((whole(TableId::Marks, key)?, mark.into()))
-        })
+        let due = list(self, TableId::Due, &Span::all(), usize::MAX, |_, item| whole(TableId::Due, item))?;
+        let marks = due.into_iter().map(|item| Ok(self.mark(&item)?.map(|mark| (item, mark))));
+        marks.filter_map(Result::transpose).collect()
     }
 
-    /// Export marks in the order of keys until `visit` breaks; malformed rows are left out and noted.
-    fn for_each_mark(&self, visit: &mut dyn FnMut(RefKey, Mark) -> Flow) -> Result<(), StoreError> {
-        self.scan(TableId::Marks, &Span::all(), &mut |key, value| {
-            let row = rows::decode::<MarkRow>(TableId::Marks, key, value);
-            match row.and_then(|row| Ok((whole(TableId::Marks, key)?, row))) {
-                Ok((item, row)) => visit(item, row.into()),
-                Err(error) => {
-                    self.note_skipped(error);
-                    ControlFlow::Continue(())
-                }
+    /// The items whose export mark has at least this urgency, in the order they are to be served, until `visit` breaks;
+    /// malformed rows are left out and noted.
+    fn for_each_due(&self, at_least: Urgency, visit: &mut dyn FnMut(RefKey) -> Flow) -> Result<(), StoreError> {
+        self.scan(TableId::Due, &keys::due_span(at_least), &mut |_, item| match whole(TableId::Due, item) {
+            Ok(item) => visit(item),
+            Err(error) => {
+                self.note_skipped(error);
+                ControlFlow::Continue(())
             }
         })
     }
@@ -295,22 +295,22 @@ pub trait View: Raw {
         Ok(self.get(TableId::Adopted, &keys::pair(dir, digest), |_| ())?.is_some())
     }
 
-    /// At most `limit` journal entries from number `from` on.
+    /// Journal entries from number `from` on, `limit` of them and the rest of the last one's row.
     fn journal(&self, from: u64, limit: usize) -> Result<Vec<(u64, Time, LogEntry)>, StoreError> {
-        let span = Span::starting(keys::number(from).to_vec());
-        list(self, TableId::Journal, &span, limit, |key, value| {
-            let JournalRow { t, entry } = rows::decode(TableId::Journal, key, value)?;
-            Ok((numbered(TableId::Journal, key)?, t, entry))
-        })
+        let mut entries = Vec::new();
+        self.scan(TableId::Journal, &Span::starting(keys::number(from).to_vec()), &mut |key, value| {
+            match trail(key, value) {
+                Ok(row) => entries.extend(row.into_iter().filter(|(number, ..)| *number >= from)),
+                Err(error) => self.note_skipped(error),
+            }
+            if entries.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        Ok(entries)
     }
 
     /// Numbers of the first and the last journal entry; `None` when it is empty.
     fn journal_bounds(&self) -> Result<Option<(u64, u64)>, StoreError> {
-        let mut first = None;
-        self.scan(TableId::Journal, &Span::all(), &mut |key, _| {
-            first = keys::read_number(key);
-            ControlFlow::Break(())
-        })?;
+        let first = self.journal(0, 1)?.first().map(|(number, ..)| *number);
         let last = self.last_key(TableId::Journal)?.and_then(|key| keys::read_number(&key));
         Ok(first.zip(last))
     }
@@ -356,8 +356,7 @@ pub(super) const NOT_A_PLACE: &str = "the key is not a lane, a class and a numbe
 
 impl From<MarkRow> for Mark {
     fn from(row: MarkRow) -> Self {
-        let urgency = if row.now { Urgency::Now } else { Urgency::Cycle };
-        Self { urgency, version: row.version, since: row.since }
+        Self { urgency: row.urgency(), since: row.since }
     }
 }
 
@@ -368,6 +367,11 @@ fn row<V: Raw + ?Sized, T: serde::de::DeserializeOwned>(
     key: &[u8],
 ) -> Result<Option<T>, StoreError> {
     view.get(table, key, |value| rows::decode(table, key, value))?.transpose()
+}
+
+/// An item's mark with its number.
+pub(super) fn mark_row<V: Raw + ?Sized>(view: &V, item: &RefKey) -> Result<Option<MarkRow>, StoreError> {
+    row(view, TableId::Marks, item.as_str().as_bytes())
 }
 
 /// At most `limit` rows of a span, decoded; what cannot be is left out and noted.
@@ -397,6 +401,15 @@ pub(super) fn read_effect(key: &[u8], value: &[u8]) -> Result<Effect, StoreError
     let (lane, place) = keys::read_place(key).ok_or_else(|| rows::bad(TableId::Effects, key, NOT_A_PLACE))?;
     let lane = rows::ref_key(TableId::Effects, key, lane)?;
     Ok(rows::decode::<EffectRow>(TableId::Effects, key, value)?.into_effect(lane, place))
+}
+
+/// The entries of one row of the journal with their numbers; the row's key is the last one's.
+pub(super) fn trail(key: &[u8], value: &[u8]) -> Result<Vec<(u64, Time, LogEntry)>, StoreError> {
+    let entries: Vec<JournalRow> = rows::decode(TableId::Journal, key, value)?;
+    let last = numbered(TableId::Journal, key)?;
+    let first = (last + 1).checked_sub(entries.len() as u64).filter(|first| *first > 0);
+    let first = first.ok_or_else(|| rows::bad(TableId::Journal, key, "more entries than numbers"))?;
+    Ok((first..).zip(entries).map(|(number, JournalRow { t, entry })| (number, t, entry)).collect())
 }
 
 /// A key that is one reference.

@@ -10,7 +10,7 @@ use super::rows::{
     RepositoryRow, SessionRow, SettledRow, StampRow, StateRow, UndecidableRow,
 };
 use super::tables::TableId;
-use super::view::View;
+use super::view::{View, mark_row};
 use crate::domain::decide::DeliveryState;
 use crate::domain::decide::{Change, IdentityState, Outcome, Urgency};
 use crate::domain::effect::{Claim, DeadLetter, Effect, NewEffect, Place};
@@ -27,13 +27,18 @@ use crate::domain::time::Time;
 pub(super) const EFFECTS_COUNTER: &str = "effects";
 /// Counter of dead letters.
 pub(super) const DEAD_COUNTER: &str = "dead_letters";
+/// Counter of export marks.
+pub(super) const MARKS_COUNTER: &str = "marks";
 /// Counter of journal entries.
 pub(super) const JOURNAL_COUNTER: &str = "journal";
 
 impl WriteTx<'_> {
     /// Puts an item whole.
     pub fn put_item(&mut self, item: &Item) -> Result<(), StoreError> {
-        self.put_row(TableId::Items, item.reference.key().as_str().as_bytes(), &ItemRow::from(item))
+        let key = item.reference.key();
+        self.put_row(TableId::Items, key.as_str().as_bytes(), &ItemRow::from(item))?;
+        self.keep_item(&key, Some(item));
+        Ok(())
     }
 
     /// Puts an endpoint of `owner`, there and back. An item is never its own pull request.
@@ -162,23 +167,25 @@ impl WriteTx<'_> {
         self.put_row(TableId::Settled, &keys::place(lane, place), &row)
     }
 
-    /// Asks for an export of an item. A mark that waits keeps its time and the greater urgency.
-    pub fn put_mark(&mut self, item: &RefKey, urgency: Urgency, version: u64, at: Time) -> Result<(), StoreError> {
+    /// Asks for an export of an item. A mark that waits keeps its time and the greater urgency. A mark names no version:
+    /// whoever serves it clears it only while the item is the one that was written.
+    pub fn put_mark(&mut self, item: &RefKey, urgency: Urgency, at: Time) -> Result<(), StoreError> {
         let waiting = self.mark(item)?;
-        let row = MarkRow {
-            now: urgency == Urgency::Now || waiting.is_some_and(|mark| mark.urgency == Urgency::Now),
-            version,
-            since: waiting.map_or(at, |mark| mark.since),
-        };
+        if waiting.is_some_and(|mark| mark.urgency >= urgency) {
+            return Ok(());
+        }
+        self.clear_mark(item)?;
+        let n = self.take_number(MARKS_COUNTER)?;
+        let row = MarkRow { now: urgency == Urgency::Now, n, since: waiting.map_or(at, |mark| mark.since) };
+        self.put(TableId::Due, &keys::due(urgency, n), item.as_str().as_bytes())?;
         self.put_row(TableId::Marks, item.as_str().as_bytes(), &row)
     }
 
-    /// Clears an item's mark if nothing changed since `version` was written; whether it did.
-    pub fn clear_mark_if(&mut self, item: &RefKey, version: u64) -> Result<bool, StoreError> {
-        match self.mark(item)? {
-            Some(mark) if mark.version == version => self.delete(TableId::Marks, item.as_str().as_bytes()),
-            _ => Ok(false),
-        }
+    /// Clears an item's mark; false when there was none.
+    pub fn clear_mark(&mut self, item: &RefKey) -> Result<bool, StoreError> {
+        let Some(row) = mark_row(self, item)? else { return Ok(false) };
+        self.delete(TableId::Due, &keys::due(row.urgency(), row.n))?;
+        self.delete(TableId::Marks, item.as_str().as_bytes())
     }
 
     /// Remembers what a portable file looks like now.
@@ -197,14 +204,15 @@ impl WriteTx<'_> {
         self.put_row(TableId::Adopted, &keys::pair(dir, digest), &AtRow { t: at })
     }
 
-    /// Adds an entry to the decision trail and gives it a number.
+    /// Adds an entry to the decision trail and gives it a number. It becomes part of a row, and can be read, with the
+    /// commit.
     pub fn append_journal(&mut self, entry: &LogEntry, at: Time) -> Result<u64, StoreError> {
         let number = self.take_number(JOURNAL_COUNTER)?;
-        self.put_row(TableId::Journal, &keys::number(number), &JournalRowRef { t: at, entry })?;
+        self.add_to_trail(number, &JournalRowRef { t: at, entry })?;
         Ok(number)
     }
 
-    /// Removes the journal up to and with number `to`.
+    /// Removes the rows of the journal that end with number `to` or before it.
     pub fn trim_journal(&mut self, to: u64) -> Result<(), StoreError> {
         let end = keys::number(to.saturating_add(1)).to_vec();
         self.delete_span(TableId::Journal, &Span { from: Vec::new(), to: Some(end) })
@@ -242,7 +250,7 @@ impl WriteTx<'_> {
         self.delete(TableId::Undecidables, key)
     }
 
-    /// Puts the rows of a decision, in their order. Marks come last, so that they carry the version of the item as it is now.
+    /// Puts the rows of a decision, in their order.
     pub fn apply_changes(&mut self, changes: &[Change], now: Time) -> Result<(), StoreError> {
         for change in changes {
             match change {
@@ -253,13 +261,7 @@ impl WriteTx<'_> {
                 Change::Head { sha, pull_request } => self.put_head(sha, pull_request, now)?,
                 Change::Move { from, to } => self.move_rows(from, to)?,
                 Change::Names { repository, names } => self.put_repository(*repository, names)?,
-                Change::Mark { .. } => {}
-            }
-        }
-        for change in changes {
-            if let Change::Mark { item, urgency } = change {
-                let version = self.version_among(changes, item)?;
-                self.put_mark(item, *urgency, version, now)?;
+                Change::Mark { item, urgency } => self.put_mark(item, *urgency, now)?,
             }
         }
         Ok(())
@@ -285,18 +287,6 @@ impl WriteTx<'_> {
         Ok(lanes.into_iter().collect())
     }
 
-    /// The version of `item`: from the changes themselves when they hold it, else as stored.
-    fn version_among(&self, changes: &[Change], item: &RefKey) -> Result<u64, StoreError> {
-        let among = changes.iter().rev().find_map(|change| match change {
-            Change::Item(changed) if changed.reference.key() == *item => Some(changed.version),
-            _ => None,
-        });
-        match among {
-            Some(version) => Ok(version),
-            None => Ok(self.item(item)?.map_or(0, |item| item.version)),
-        }
-    }
-
     /// The next number of a counter; numbers begin with 1 and are never given twice.
     fn take_number(&mut self, counter: &'static str) -> Result<u64, StoreError> {
         let next = self.counter(counter)?;
@@ -320,7 +310,11 @@ impl WriteTx<'_> {
         key: &[u8],
         row: &impl serde::Serialize,
     ) -> Result<(), StoreError> {
-        self.put(table, key, &rows::encode(table, row)?)
+        let mut bytes = self.take_buffer();
+        rows::encode_into(table, row, &mut bytes)?;
+        let put = self.put(table, key, &bytes);
+        self.give_buffer(bytes);
+        put
     }
 }
 

@@ -43,7 +43,7 @@ pub fn find(folder: &PortableFolder, names: &Names, item: &WorkItemRef, now: Tim
                 Read::Missing => {}
                 Read::Refused { refusal, young } => {
                     let later = young && refusal.may_be_half_written();
-                    refused.get_or_insert(Found::Refused { name: name.clone(), refusal, later });
+                    refused.get_or_insert(Found::Refused { name: name.to_owned(), refusal, later });
                 }
                 Read::File(file) if file.record.reference.key() == item.key() => own.push(*file),
                 Read::File(file) if index == 0 && fits(&file, item) => taken[0] = true,

@@ -63,6 +63,13 @@ pub fn find(text: &str, keywords: &Keywords) -> Words {
         return Words::None;
     }
     let text = text::lf(text.to_owned());
+    // Most texts say no such word at the beginning of any line, shown or said; Markdown need not be read to see that.
+    if !text
+        .split('\n')
+        .any(|line| configured.iter().any(|(_, keyword)| after(line.trim_start_matches(' '), keyword).is_some()))
+    {
+        return Words::None;
+    }
     let found = find_all(&prose::visible(&text), &configured);
     let mut words: Vec<Word> = Vec::new();
     for Found { word, .. } in &found {
@@ -108,6 +115,13 @@ fn find_all(visible: &str, keywords: &[(Word, &str)]) -> Vec<Found> {
 
 /// The length of `keyword` at the beginning of `line`, case ignored, when it is a word there.
 fn begins(line: &str, keyword: &str) -> Option<usize> {
+    let rest = after(line, keyword)?;
+    let goes_on = rest.chars().next().is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
+    (!goes_on).then(|| line.len() - rest.len())
+}
+
+/// What stands behind `keyword` at the beginning of `line`, case ignored.
+fn after<'t>(line: &'t str, keyword: &str) -> Option<&'t str> {
     let mut rest = line.chars();
     for wanted in keyword.chars() {
         let c = rest.next()?;
@@ -117,8 +131,7 @@ fn begins(line: &str, keyword: &str) -> Option<usize> {
             return None;
         }
     }
-    let goes_on = rest.clone().next().is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
-    (!goes_on).then(|| line.len() - rest.as_str().len())
+    Some(rest.as_str())
 }
 
 /// The text without the words; a line that holds nothing else goes with its word.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::StoreError;
 use super::keys;
 use super::tables::TableId;
+use crate::domain::decide::Urgency;
 use crate::domain::log::LogEntry;
 use crate::domain::reference::{RefKey, RepoRef, WorkItemRef};
 use crate::domain::time::Time;
@@ -22,9 +23,10 @@ pub(super) use effect::{ClaimRow, DeadLetterRow, EffectRow};
 pub(super) use item::ItemRow;
 pub(super) use session::SessionRow;
 
-/// A row as bytes. Fails only on what JSON cannot hold, which is a fault of ours.
-pub(super) fn encode(table: TableId, row: &impl Serialize) -> Result<Vec<u8>, StoreError> {
-    serde_json::to_vec(row).map_err(|error| StoreError::Bug(format!("a row of table {}: {error}", table.name())))
+/// Adds a row as bytes to `out`. Fails only on what JSON cannot hold, which is a fault of ours.
+pub(super) fn encode_into(table: TableId, row: &impl Serialize, out: &mut Vec<u8>) -> Result<(), StoreError> {
+    serde_json::to_writer(out, row)
+        .map_err(|error| StoreError::Bug(format!("a row of table {}: {error}", table.name())))
 }
 
 /// A row from bytes, or which row is bad and why.
@@ -39,9 +41,10 @@ pub(super) fn bad(table: TableId, key: &[u8], reason: impl ToString) -> StoreErr
 
 /// A reference key out of a stored key; it must be one that a reference could have made.
 pub(super) fn ref_key(table: TableId, key: &[u8], text: &str) -> Result<RefKey, StoreError> {
-    let reference = WorkItemRef::parse(text).map_err(|error| bad(table, key, error))?;
-    let parsed = reference.key();
-    if parsed.as_str() == text { Ok(parsed) } else { Err(bad(table, key, "the key is not a lower-case reference")) }
+    RefKey::parse(text).ok_or_else(|| match WorkItemRef::parse(text) {
+        Err(error) => bad(table, key, error),
+        Ok(_) => bad(table, key, "the key is not a lower-case reference"),
+    })
 }
 
 /// When something happened; short names, there are many of these.
@@ -90,12 +93,19 @@ pub(super) struct SettledRow {
     pub t: Time,
 }
 
-/// An export mark.
+/// An export mark, with its number among those that are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct MarkRow {
     pub now: bool,
-    pub version: u64,
+    pub n: u64,
     pub since: Time,
+}
+
+impl MarkRow {
+    /// When it is served.
+    pub const fn urgency(self) -> Urgency {
+        if self.now { Urgency::Now } else { Urgency::Cycle }
+    }
 }
 
 /// A portable file as it was last seen.
@@ -105,14 +115,14 @@ pub(super) struct StampRow {
     pub stamp: String,
 }
 
-/// One entry of the decision trail. The entry's own shape is the event log's.
+/// One entry of the decision trail; a row is a list of them. The entry's own shape is the event log's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct JournalRow {
     pub t: Time,
     pub entry: LogEntry,
 }
 
-/// A journal row for writing, without a copy of the entry.
+/// A journal entry for writing, without a copy of the entry.
 #[derive(Debug, Serialize)]
 pub(super) struct JournalRowRef<'a> {
     pub t: Time,

@@ -106,7 +106,7 @@ fn accept(tx: &mut WriteTx<'_>, lane: u64, number: u64) -> Result<bool, StoreErr
     Ok(true)
 }
 
-fn memory() -> Store {
+pub(super) fn memory() -> Store {
     Store::open_inline(FaultBackend::new(Vec::new()), &CountingIds::default()).unwrap()
 }
 

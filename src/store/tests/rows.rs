@@ -3,13 +3,18 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use super::super::rows::{EffectRow, ItemRow, SessionRow, encode};
+use super::super::rows::{self, EffectRow, ItemRow, SessionRow};
 use super::*;
 use crate::domain::event::{Head, SubjectKind};
 use crate::domain::ids::ConversationId;
 use crate::domain::item::{Facts, Sections};
 use crate::domain::portable::{Command, Control, Ended, RequestedAt, Source};
 use crate::domain::session::{Breaker, EndReason, Life};
+
+fn encode(table: TableId, row: &impl serde::Serialize) -> Result<Vec<u8>, StoreError> {
+    let mut out = Vec::new();
+    rows::encode_into(table, row, &mut out).map(|()| out)
+}
 
 fn life() -> Life {
     Life {

@@ -20,8 +20,7 @@ fn an_accepted_comment_is_whole_after_it() {
             assert_eq!(view.identity(&identity(5))?, IdentityState::Spoken);
             assert!(view.has_seen(&key(1), "IC_5")? && !view.has_seen(&key(1), "IC_6")?);
             assert_eq!(view.lanes()?, [(key(1), 1)]);
-            // The mark stood before the item among the changes and has its new version all the same.
-            assert_eq!(view.mark(&key(1))?, Some(Mark { urgency: Urgency::Cycle, version: 5, since: NOW }));
+            assert_eq!(view.mark(&key(1))?, Some(Mark { urgency: Urgency::Cycle, since: NOW }));
             assert_eq!(view.journal_bounds()?, Some((1, 2)));
             assert_eq!(view.journal(2, 10)?[0].2.event, EventName::DispatchQueued);
             Ok(())
@@ -193,18 +192,46 @@ fn k47_one_malformed_row_is_left_out_and_named() {
 }
 
 #[test]
-fn marks_keep_the_greater_urgency_and_go_only_with_their_version() {
+fn marks_keep_the_greater_urgency_and_their_time() {
     let store = memory();
     let later = NOW.plus_seconds(9);
     store
         .write(move |tx| {
-            tx.put_mark(&key(1), Urgency::Now, 3, NOW)?;
-            tx.put_mark(&key(1), Urgency::Cycle, 4, later)?;
-            assert_eq!(tx.marks()?, [(key(1), Mark { urgency: Urgency::Now, version: 4, since: NOW })]);
-            assert!(!tx.clear_mark_if(&key(1), 3)?);
-            assert!(tx.clear_mark_if(&key(1), 4)?);
-            assert!(!tx.clear_mark_if(&key(1), 4)?);
-            assert_eq!(tx.mark(&key(1))?, None);
+            tx.put_item(&item(1))?;
+            tx.put_item(&item(2))?;
+            tx.put_mark(&key(1), Urgency::Cycle, NOW)?;
+            tx.put_mark(&key(2), Urgency::Now, NOW)?;
+            tx.put_mark(&key(1), Urgency::Now, later)?;
+            tx.put_mark(&key(1), Urgency::Cycle, later)?;
+            let mark = Mark { urgency: Urgency::Now, since: NOW };
+            assert_eq!(tx.marks()?, [(key(2), mark), (key(1), mark)]);
+            assert!(tx.clear_mark(&key(2))?);
+            assert!(!tx.clear_mark(&key(2))?);
+            assert_eq!((tx.mark(&key(2))?, tx.marks()?.len()), (None, 1));
+            Ok(())
+        })
+        .unwrap();
+    assert_sound(&store);
+}
+
+#[test]
+fn marks_are_due_in_their_order_and_the_urgent_ones_are_found_alone() {
+    let store = memory();
+    store
+        .write(|tx| {
+            for (number, urgency) in [(3, Urgency::Cycle), (1, Urgency::Cycle), (2, Urgency::Now), (3, Urgency::Now)] {
+                tx.put_mark(&key(number), urgency, NOW)?;
+            }
+            let due = |at_least| {
+                let mut due = Vec::new();
+                tx.for_each_due(at_least, &mut |item| {
+                    due.push(item);
+                    Flow::Continue(())
+                })?;
+                Ok::<_, StoreError>(due)
+            };
+            assert_eq!(due(Urgency::Now)?, [key(2), key(3)]);
+            assert_eq!(due(Urgency::Cycle)?, [key(2), key(3), key(1)]);
             Ok(())
         })
         .unwrap();
@@ -286,14 +313,29 @@ fn the_journal_is_trimmed_from_the_front_and_counts_on() {
             for _ in 0..5 {
                 tx.append_journal(&LogEntry::info(EventName::PollCycle), NOW)?;
             }
-            tx.trim_journal(3)?;
-            assert_eq!(tx.journal_bounds()?, Some((4, 5)));
-            tx.trim_journal(u64::MAX)?;
-            assert_eq!(tx.journal_bounds()?, None);
-            assert_eq!(tx.append_journal(&LogEntry::info(EventName::PollCycle), NOW)?, 6);
             Ok(())
         })
         .unwrap();
+    store.write(|tx| tx.append_journal(&LogEntry::info(EventName::PollItemError), NOW)).unwrap();
+    store
+        .write(|tx| {
+            let numbers = |from, limit| -> Result<Vec<u64>, StoreError> {
+                Ok(tx.journal(from, limit)?.into_iter().map(|(number, ..)| number).collect())
+            };
+            assert_eq!(numbers(0, usize::MAX)?, [1, 2, 3, 4, 5, 6]);
+            assert_eq!(numbers(4, usize::MAX)?, [4, 5, 6], "a reader goes on within a row");
+            assert_eq!(numbers(2, 1)?, [2, 3, 4, 5], "what one commit added is one row");
+            tx.trim_journal(4)?;
+            assert_eq!(tx.journal_bounds()?, Some((1, 6)), "a row that is not over stays");
+            tx.trim_journal(5)?;
+            assert_eq!(tx.journal_bounds()?, Some((6, 6)));
+            tx.trim_journal(u64::MAX)?;
+            assert_eq!(tx.journal_bounds()?, None);
+            assert_eq!(tx.append_journal(&LogEntry::info(EventName::PollCycle), NOW)?, 7);
+            Ok(())
+        })
+        .unwrap();
+    assert_sound(&store);
 }
 
 #[test]
@@ -362,7 +404,7 @@ fn sound(tx: &mut WriteTx<'_>) -> Result<(), StoreError> {
     });
     armed.sections.ended = Some(Ended { at: NOW.plus_seconds(-1), reason: "closed".into() });
     tx.put_item(&armed)?;
-    tx.put_mark(&key(1), Urgency::Now, 1, NOW)
+    tx.put_mark(&key(1), Urgency::Now, NOW)
 }
 
 const PLANTED: &[Planted] = &[
@@ -376,8 +418,10 @@ const PLANTED: &[Planted] = &[
         tx.put(TableId::Owners, &own, &[])
     }),
     ("has no item", |tx| tx.delete(TableId::Items, key(1).as_str().as_bytes()).map(drop)),
-    ("is no item", |tx| tx.put_mark(&key(9), Urgency::Now, 1, NOW)),
-    ("asks for version 8", |tx| tx.put_mark(&key(1), Urgency::Now, 8, NOW)),
+    ("is no item", |tx| tx.put_mark(&key(9), Urgency::Now, NOW)),
+    ("is marked and not due", |tx| tx.delete(TableId::Due, &keys::due(Urgency::Now, 2)).map(drop)),
+    ("is due without its mark", |tx| tx.delete(TableId::Marks, key(1).as_str().as_bytes()).map(drop)),
+    ("marks would give 1", |tx| tx.put(TableId::Counters, b"marks", &keys::number(1))),
     ("which does not wait", |tx| {
         let place = Place { class: Class::Preparing, seq: 77 };
         let claim = Claim {

@@ -33,8 +33,8 @@ fn what_is_not_urgent_waits_for_the_cycle() {
         .app
         .store()
         .write(move |tx| {
-            tx.clear_mark_if(&key, 1)?;
-            tx.put_mark(&key, Urgency::Cycle, 1, now)
+            tx.clear_mark(&key)?;
+            tx.put_mark(&key, Urgency::Cycle, now)
         })
         .unwrap();
     let run = |urgency| place.app.export_marked(urgency, &BTreeSet::new()).unwrap().exported.written;

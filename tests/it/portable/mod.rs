@@ -259,7 +259,7 @@ pub fn change(app: &App, item: &WorkItemRef, change: impl Fn(&mut Item) + Send +
         row.version += 1;
         change(&mut row);
         tx.put_item(&row)?;
-        tx.put_mark(&item.key(), Urgency::Now, row.version, now)
+        tx.put_mark(&item.key(), Urgency::Now, now)
     };
     app.store().write(write).unwrap();
 }
