@@ -78,6 +78,13 @@ fn d10_something_else_at_the_path_is_refused_by_every_command_and_kept() {
 }
 
 #[test]
+fn d04_k74_a_store_of_an_older_program_that_no_step_leads_from_is_refused_by_every_command_and_kept() {
+    let (place, store) = place();
+    set_schema(&store, "0");
+    is_refused(&place, &store, "schema 0");
+}
+
+#[test]
 fn d04_k74_a_store_of_a_newer_program_is_refused_by_every_command_and_kept() {
     let (place, store) = place();
     set_schema(&store, "9999");
