@@ -82,7 +82,16 @@ fn k73_a_stopped_daemon_is_named_with_its_pid_and_looks_go_on() {
     let world = World::new("");
     let item = reference(732);
     world.done("sessions start octo/hello#732 --wait");
-    signal(world.pid(), Signal::STOP);
+    // Stopped in the middle of a commit it keeps looks out, and they say so in time; here it is stopped beside one.
+    wait_for("a look beside a stopped daemon", PATIENCE, || {
+        signal(world.pid(), Signal::STOP);
+        let look = world.run("sessions list");
+        if look.code != Some(0) {
+            assert!(look.code == Some(4) && look.stderr.contains("stopped"), "{look:?}");
+            signal(world.pid(), Signal::CONT);
+        }
+        look.code == Some(0)
+    });
     for line in ["sessions stop octo/hello#732", "status", "stop", "export"] {
         let ran = world.run(line);
         assert_eq!(ran.code, Some(4), "{line}: {ran:?}");
