@@ -86,7 +86,7 @@ tables! {
     /// `reset` brings an old session back.
     Adopted => "adopted",
     /// Key: number of the last entry (8 bytes). Value: a list of `JournalRow`s, numbered without a gap: the decision
-    /// trail on its way into the event log. One row holds what one commit added. Trimmed by the log's writer.
+    /// trail on its way into the event log. A row holds what one commit added, in parts of about 16 KiB. Trimmed by the log's writer.
     Journal => "journal",
     /// Key: delivery id. Value: `UndecidableRow`: what a bug kept from being decided. Removed by a person's retry.
     Undecidables => "undecidables",
