@@ -29,9 +29,9 @@ pub struct Job {
 const MAX_GROUP: usize = 512;
 /// Most jobs that wait.
 const MAX_WAITING: usize = 4096;
-/// How long a group waits for those who were just answered to come again. A commit costs the disk several times this;
-/// without it, callers fall into two halves that wait for each other's commits.
-const GATHERING: Duration = Duration::from_micros(400);
+/// How long a group waits for those who were just answered to come again. Without it, callers fall into parts that wait
+/// for each other's commits, and each part pays for a commit: two syncs and the pages above what it wrote.
+const GATHERING: Duration = Duration::from_micros(1500);
 
 /// The jobs that wait for the committing thread.
 #[derive(Default)]
@@ -50,6 +50,8 @@ struct Waiting {
     jobs: VecDeque<Job>,
     /// Most that were in flight at once, waiting or not answered yet, since the last group was taken.
     peak: usize,
+    /// How many the thread waits for right now; 0 when for none in particular.
+    wanted: usize,
     closed: bool,
     woken: bool,
 }
@@ -63,12 +65,12 @@ impl Queue {
         } else if state.jobs.len() >= MAX_WAITING {
             StoreError::Overloaded
         } else {
-            let was_empty = state.jobs.is_empty();
             state.jobs.push_back(job);
+            let is_awaited = state.jobs.len() == 1 || state.jobs.len() == state.wanted;
             state.peak = state.peak.max(state.jobs.len() + self.unanswered.load(Ordering::Relaxed));
             drop(state);
-            // The thread sleeps only beside an empty queue.
-            if was_empty {
+            // The thread sleeps beside an empty queue, or until a group is whole.
+            if is_awaited {
                 self.came.notify_one();
             }
             return;
@@ -131,14 +133,15 @@ impl Queue {
     /// Waits a moment until all that were in flight wait. One caller alone never does.
     fn gather<'q>(&'q self, mut state: MutexGuard<'q, Waiting>) -> MutexGuard<'q, Waiting> {
         let until = Instant::now() + GATHERING;
-        let whole = state.peak.min(MAX_GROUP);
-        while state.jobs.len() < whole && !state.closed {
+        state.wanted = state.peak.min(MAX_GROUP);
+        while state.jobs.len() < state.wanted && !state.closed {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
             state = self.came.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+        state.wanted = 0;
         state
     }
 
