@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 use serde_json::{Map, Value as Json};
 
 use super::Global;
+use crate::adapters::system::is_hung_up;
+
 use super::exit::{Exit, Failure, Kind};
 
 /// Version of every JSON document printed.
@@ -62,6 +64,11 @@ impl Output {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether whoever read standard output went away.
+    pub fn is_left(&self) -> bool {
+        is_hung_up(io::stdout())
     }
 
     /// Something worth knowing; `-q` leaves it out.
