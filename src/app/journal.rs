@@ -84,9 +84,8 @@ impl App {
             return Ok(0);
         }
         let (now, to) = (self.now(), first + given_up - 1);
-        let entry = why.map(|why| {
-            LogEntry::warn(EventName::ServerTrouble).with("reason", why).with("dropped", given_up)
-        });
+        let entry =
+            why.map(|why| LogEntry::warn(EventName::ServerTrouble).with("reason", why).with("dropped", given_up));
         self.store().write(move |tx| {
             tx.trim_journal(to)?;
             entry.as_ref().map_or(Ok(()), |entry| tx.append_journal(entry, now).map(drop))

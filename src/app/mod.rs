@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod errand;
 pub mod export;
 mod glances;
+mod gone;
 mod in_flight;
 pub mod ingest;
 pub mod journal;

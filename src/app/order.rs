@@ -40,6 +40,8 @@ impl App {
         match order {
             Order::Command { item, word, actor } => Ok(self.obey(item, word, actor)?),
             Order::Export => Ok(Answered::only(Response::Exported(self.export_all()?.exported))),
+            Order::ExportItems(items) => Ok(Answered::only(Response::Exported(self.export_items(items)?.exported))),
+            Order::MarkGone(items) => Ok(Answered::only(Response::MarkedGone(self.mark_gone(items)?))),
         }
     }
 

@@ -67,8 +67,8 @@ fn limit(setting: &Setting) -> Duration {
 
 const fn patience(order: &Order) -> Duration {
     match order {
-        Order::Export => LONG_ANSWER,
-        _ => ANSWER,
+        Order::Export | Order::ExportItems(_) | Order::MarkGone(_) => LONG_ANSWER,
+        Order::Command { .. } => ANSWER,
     }
 }
 

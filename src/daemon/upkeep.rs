@@ -14,7 +14,9 @@ const PRUNE_EVERY: u32 = 4;
 /// is carried to a log.
 pub fn run(app: &App, wake: &Wake, bell: &Bell, has_log: bool) {
     let (kept, why) = match has_log {
-        true => (journal::WAITING, Some("the event log has not been writable for long: its oldest entries were given up")),
+        true => {
+            (journal::WAITING, Some("the event log has not been writable for long: its oldest entries were given up"))
+        }
         false => (journal::WITHOUT_LOG, None),
     };
     let mut looks: u32 = 0;

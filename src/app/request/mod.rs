@@ -51,6 +51,10 @@ pub enum Order {
     },
     /// Portable files up to date.
     Export,
+    /// The portable files of these items up to date, and what a crash left of them joined in.
+    ExportItems(Vec<WorkItemRef>),
+    /// Records of these items follow what tmux says: a session whose pane is surely gone has none any more.
+    MarkGone(Vec<WorkItemRef>),
 }
 
 /// Answers, as `--json` prints them.
@@ -65,6 +69,8 @@ pub enum Response {
     Session(Option<Box<SessionDetail>>),
     /// To [`Order::Command`].
     Commanded(Commanded),
-    /// To [`Order::Export`].
+    /// To [`Order::Export`] and [`Order::ExportItems`].
     Exported(Exported),
+    /// To [`Order::MarkGone`]: the sessions whose pane is gone.
+    MarkedGone(Vec<String>),
 }
