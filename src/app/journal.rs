@@ -117,3 +117,88 @@ fn seq_of(line: &str, store: &str) -> Option<u64> {
     (value.get("store")?.as_str()? == store).then_some(())?;
     value.get("seq")?.as_u64()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex};
+
+    use super::super::moving::world;
+    use super::*;
+
+    /// A log that can be made to refuse.
+    #[derive(Clone, Default)]
+    struct Log {
+        lines: Arc<Mutex<Vec<String>>>,
+        refuses: Arc<AtomicBool>,
+    }
+
+    impl EventLog for Log {
+        fn append(&mut self, lines: &[String]) -> Result<(), LogError> {
+            if self.refuses.load(Ordering::SeqCst) {
+                return Err(LogError {
+                    what: "write",
+                    path: "/x".into(),
+                    source: std::io::ErrorKind::StorageFull.into(),
+                });
+            }
+            self.lines.lock().unwrap().extend_from_slice(lines);
+            Ok(())
+        }
+
+        fn last_lines(&mut self, _: u64) -> Result<Vec<String>, LogError> {
+            self.append(&[])?;
+            Ok(self.lines.lock().unwrap().clone())
+        }
+    }
+
+    fn decide(app: &App, times: usize) {
+        for _ in 0..times {
+            app.store()
+                .write(|tx| tx.append_journal(&LogEntry::info(EventName::PollCycle), Time::from_millis(1)))
+                .unwrap();
+        }
+    }
+
+    fn numbers(app: &App) -> Vec<u64> {
+        app.store().read(|tx| tx.journal(0, usize::MAX)).unwrap().into_iter().map(|(number, ..)| number).collect()
+    }
+
+    #[test]
+    fn k65_what_waits_for_a_log_that_refuses_is_bounded_and_what_was_given_up_is_told() {
+        let (app, _) = world();
+        decide(&app, 20);
+        assert_eq!(app.bound_journal(20, Some("why")).unwrap(), 0);
+        assert_eq!(numbers(&app).len(), 20);
+        assert_eq!(app.bound_journal(15, Some("why")).unwrap(), 5);
+        assert_eq!(numbers(&app), (6..=21).collect::<Vec<_>>());
+        let told = app.store().read(|tx| tx.journal(21, 1)).unwrap().remove(0).2;
+        assert_eq!((told.event, &told.fields["dropped"]), (EventName::ServerTrouble, &5.into()));
+        // Where no log is written on purpose, nobody is told.
+        assert_eq!(app.bound_journal(10, None).unwrap(), 6);
+        assert_eq!(numbers(&app), (12..=21).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn k65_a_refusing_log_keeps_the_trail_in_the_store_and_gets_it_in_order_later() {
+        let (app, _) = world();
+        let log = Log::default();
+        log.refuses.store(true, Ordering::SeqCst);
+        let mut drain = Drain::new(Box::new(log.clone()), 7);
+        decide(&app, 3);
+        for _ in 0..3 {
+            assert!(drain.run(&app, &[]).is_err());
+        }
+        assert_eq!(numbers(&app), [1, 2, 3]);
+        log.refuses.store(false, Ordering::SeqCst);
+        assert!(!drain.run(&app, &[]).unwrap());
+        assert!(numbers(&app).is_empty());
+        let store = app.store().id().0;
+        let written = || log.lines.lock().unwrap().iter().filter_map(|line| seq_of(line, &store)).collect::<Vec<_>>();
+        assert_eq!(written(), [1, 2, 3]);
+        // Another life goes on behind what it finds.
+        decide(&app, 1);
+        Drain::new(Box::new(log.clone()), 8).run(&app, &[]).unwrap();
+        assert_eq!(written(), [1, 2, 3, 4]);
+    }
+}

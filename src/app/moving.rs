@@ -39,7 +39,7 @@ type Hook = Box<dyn FnOnce() + Send>;
 
 /// A terminal that lets something else happen in the middle of what it does.
 #[derive(Default)]
-struct Meddled {
+pub(super) struct Meddled {
     hook: Mutex<Option<Hook>>,
     typed: Mutex<Vec<String>>,
     asked: AtomicU64,
@@ -120,7 +120,7 @@ impl PortableFiles for NoFolder {
     }
 }
 
-fn world() -> (App, Arc<Meddled>) {
+pub(super) fn world() -> (App, Arc<Meddled>) {
     let runner = Arc::new(Meddled::default());
     let policy =
         Policy { authorized_users: vec![Login::parse("mona").unwrap()], harness: "agent".into(), ..Policy::default() };

@@ -82,9 +82,9 @@ impl Store {
         Self::owned(path, open::open_once(path, ids, migrate::STEPS)?)
     }
 
-    /// Whether some process owns the store at `path` right now. Migrates nothing.
+    /// Whether some process owns the store at `path` right now. Changes nothing.
     pub fn is_owned(path: &Path) -> bool {
-        matches!(open::open_existing(path, migrate::STEPS, false), Err(StoreError::Busy))
+        open::is_owned(path)
     }
 
     /// Whether the store at `path` can be opened for writing and every page of it is whole. Changes nothing.

@@ -146,6 +146,11 @@ fn inspect_overlay(path: &Path) -> Result<Label, StoreError> {
     label(path, &database)
 }
 
+/// Whether somebody has the file open for writing.
+pub(super) fn is_owned(path: &Path) -> bool {
+    matches!(check_kind(path).and_then(|()| inspect_overlay(path)), Err(StoreError::Busy))
+}
+
 /// Opens the file as its owner would and checks every page of it, with every write kept in memory.
 ///
 /// # Errors

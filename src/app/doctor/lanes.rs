@@ -140,3 +140,61 @@ fn unwritten(count: u64) -> Option<Finding> {
             .todo("see to it that the log can be written, and that a daemon runs")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::effect::{Class, Effect, EffectBody, EndpointRef, Place};
+    use crate::domain::findings::Severity;
+    use crate::domain::ids::{BatchId, InstanceId};
+    use crate::domain::reference::WorkItemRef;
+    use crate::domain::session::EndReason;
+
+    fn letter(reason: DeadReason) -> DeadLetter {
+        let lane = WorkItemRef::parse("github:octo/hello#7").unwrap().key();
+        let body = EffectBody::End { endpoint: EndpointRef::Item, life: None, reason: EndReason::Stopped };
+        let place = Place { class: Class::Ordinary, seq: 1 };
+        let at = Time::from_millis(0);
+        let effect = Effect { lane, place, body, attempts: 3, not_before: None, created_at: at };
+        DeadLetter { effect, reason, detail: "it did not end".into(), at }
+    }
+
+    #[test]
+    fn dead_letters_say_what_to_do_and_many_are_counted() {
+        for (reason, id, todo) in [
+            (DeadReason::RetriesExhausted, "store.dead-letter", "retry"),
+            (DeadReason::Unknown, "store.dead-letter-unknown", "look into the conversation"),
+        ] {
+            let found = dead(3, &letter(reason));
+            assert_eq!((found.id, found.severity), (id, Severity::Warning));
+            assert!(
+                found.what.contains("dead letter 3: end for github:octo/hello#7")
+                    && found.what.contains("it did not end")
+            );
+            assert!(found.todo.unwrap().contains(todo) && found.why.is_some());
+        }
+        let many: Vec<_> = (0..50).map(|number| (number, letter(DeadReason::Unknown))).collect();
+        let found = letters(&many);
+        assert_eq!(found.len(), TOLD + 1);
+        assert!(found[TOLD].what.starts_with("30 more"), "{:?}", found[TOLD]);
+    }
+
+    #[test]
+    fn what_hangs_or_is_not_written_is_told_from_a_limit_on() {
+        let at = Time::from_millis(0);
+        let claim = Claim {
+            lane: letter(DeadReason::Unknown).effect.lane,
+            members: Vec::new(),
+            endpoint: EndpointRef::Item,
+            batch: BatchId::from_hex("0123456789abcdef0123456789abcdef"),
+            life: None,
+            held: 0,
+            instance: InstanceId("x".into()),
+            at,
+        };
+        assert_eq!(stuck(&claim, at.plus_seconds(100), 100), None);
+        assert_eq!(stuck(&claim, at.plus_seconds(101), 100).map(|found| found.id), Some("store.stuck"));
+        assert_eq!(unwritten(journal::WITHOUT_LOG), None);
+        assert_eq!(unwritten(journal::WITHOUT_LOG + 1).map(|found| found.id), Some("store.unwritten-log"));
+    }
+}

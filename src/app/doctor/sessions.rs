@@ -87,3 +87,70 @@ fn shared(live: &[Owned], settings: &Settings) -> Vec<Finding> {
     })
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::moving::world;
+    use crate::domain::harness::Harness;
+    use crate::domain::ids::{ConversationId, StoreId};
+    use crate::domain::reference::WorkItemRef;
+    use crate::domain::session::{PaneKey, SessionState};
+    use crate::domain::time::Time;
+
+    fn session(number: u64, state: SessionState) -> Session {
+        let reference = WorkItemRef::parse(&format!("github:octo/hello#{number}")).unwrap();
+        let key = PaneKey::new(&StoreId("s".into()), &reference, &reference);
+        Session { state, ..Session::recorded(reference, key, "agent".into(), Time::from_millis(1)) }
+    }
+
+    fn owned(session: Session) -> Owned {
+        Owned { item: session.reference.clone(), session }
+    }
+
+    fn in_folder(number: u64, folder: &str) -> Session {
+        Session { cwd: Some(folder.into()), ..session(number, SessionState::Starting) }
+    }
+
+    fn settings() -> Settings {
+        let mut settings = world().0.settings().as_ref().clone();
+        let resume = vec!["{conversation}".to_owned()];
+        settings.harnesses.insert("agent".into(), Harness::command("agent", "agent", Vec::new(), resume));
+        settings
+    }
+
+    #[test]
+    fn a_directory_or_conversation_that_is_gone_is_named() {
+        let settings = settings();
+        let with_id = Session { conversation: ConversationId::parse("c-1").ok(), ..in_folder(7, "/there") };
+        let strange = Session { harness: "strange".into(), ..with_id.clone() };
+        for (session, has, want) in [
+            (&with_id, Some(true), None),
+            (&with_id, None, None),
+            (&with_id, Some(false), Some("sessions.no-conversation")),
+            (&strange, Some(true), Some("sessions.no-harness")),
+            (&in_folder(7, "/there"), Some(false), None),
+        ] {
+            let world = Surroundings { has_folder: &|_| true, has_conversation: &|_| has };
+            assert_eq!(conversation(session, &settings, &world).map(|found| found.id), want, "{has:?}");
+        }
+        let world = Surroundings { has_folder: &|path| path == Path::new("/there"), has_conversation: &|_| None };
+        assert_eq!(directory(&in_folder(7, "/there"), &world), None);
+        assert_eq!(directory(&in_folder(7, "/gone"), &world).map(|found| found.id), Some("sessions.no-directory"));
+        assert_eq!(directory(&session(7, SessionState::Starting), &world), None, "not spawned yet");
+    }
+
+    #[test]
+    fn k44_two_items_in_one_directory_are_named_unless_it_was_chosen() {
+        let mut settings = settings();
+        settings.workspace = Workspace::Shared("/chosen".into());
+        let pull = Owned { item: session(1, SessionState::Starting).reference, session: in_folder(9, "/a") };
+        let live = |folders: [&str; 2]| vec![owned(in_folder(1, folders[0])), owned(in_folder(2, folders[1]))];
+        assert_eq!(shared(&live(["/a", "/b"]), &settings), []);
+        assert_eq!(shared(&live(["/chosen", "/chosen"]), &settings), []);
+        assert_eq!(shared(&[owned(in_folder(1, "/a")), pull], &settings), [], "an item and its own pull request");
+        let found = shared(&live(["/a", "/a"]), &settings);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("github:octo/hello#1 and github:octo/hello#2"), "{found:?}");
+    }
+}

@@ -88,3 +88,75 @@ fn without_session(pane: &Pane, store: &str, sessions: &BTreeMap<String, Owned>)
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::StoreId;
+    use crate::domain::reference::WorkItemRef;
+    use crate::domain::session::{EndReason, Life, PaneKey};
+    use crate::domain::time::Time;
+
+    fn session(number: u64, state: SessionState) -> Session {
+        let reference = WorkItemRef::parse(&format!("github:octo/hello#{number}")).unwrap();
+        let key = PaneKey::new(&StoreId("s".into()), &reference, &reference);
+        Session { state, ..Session::recorded(reference, key, "agent".into(), Time::from_millis(1)) }
+    }
+
+    fn owned(session: Session) -> Owned {
+        Owned { item: session.reference.clone(), session }
+    }
+
+    fn life() -> Life {
+        let (socket, session, pane) = ("t".into(), "x".into(), "%1".into());
+        Life { socket, server_pid: 1, server_started: 1, session, pane, pane_pid: 9 }
+    }
+
+    fn pane(session: &Session, dead: Option<Option<i32>>) -> Pane {
+        let (key, reference) = (session.key.as_str().into(), session.reference.to_string());
+        Pane { key, store: "s".into(), reference, life: life(), dead }
+    }
+
+    #[test]
+    fn a_session_whose_pane_is_surely_gone_can_be_marked_and_no_other() {
+        let closed = SessionState::Closed { at: Time::from_millis(2), reason: EndReason::Stopped };
+        let own = |session: &Session| vec![pane(session, None)];
+        let dead = |session: &Session| vec![pane(session, Some(Some(3)))];
+        let none = |_: &Session| Vec::new();
+        type Panes = dyn Fn(&Session) -> Vec<Pane>;
+        for (state, panes, want) in [
+            (SessionState::Live(life()), &own as &Panes, None),
+            (SessionState::Live(life()), &none, Some("tmux.no-pane")),
+            (SessionState::Live(life()), &dead, Some("tmux.dead-pane")),
+            (SessionState::Paused(Some(life())), &none, Some("tmux.no-pane")),
+            (SessionState::Paused(None), &none, None),
+            (SessionState::Starting, &none, None),
+            (closed, &none, None),
+        ] {
+            let owned = owned(session(7, state.clone()));
+            let found = without_pane(&owned, &panes(&owned.session));
+            assert_eq!(found.as_ref().map(|found| found.id), want, "{state:?}");
+            let fix = found.map(|found| found.fix);
+            assert_eq!(fix, want.map(|_| Some(Fix::MarkGone { item: (&owned.item).into() })));
+        }
+    }
+
+    #[test]
+    fn k49_a_pane_without_a_record_is_named_and_nothing_is_offered_that_ends_it() {
+        let closed = SessionState::Closed { at: Time::from_millis(2), reason: EndReason::Stopped };
+        let live = session(7, SessionState::Live(life()));
+        for (known, store, dead, want) in [
+            (Some(live.clone()), "s", None, None),
+            (None, "s", None, Some("tmux.no-record")),
+            (Some(session(7, closed)), "s", None, Some("tmux.no-record")),
+            (None, "other", None, Some("tmux.other-store")),
+            // A dead pane is a scroll-back to read.
+            (None, "s", Some(None), None),
+        ] {
+            let sessions = known.map(|known| (live.key.as_str().to_owned(), owned(known))).into_iter().collect();
+            let found = without_session(&pane(&live, dead), store, &sessions);
+            assert_eq!(found.as_ref().map(|found| found.id), want, "{store} {dead:?}");
+            assert!(found.is_none_or(|found| found.fix.is_none() && found.todo.is_some()));
+        }
+    }
+}

@@ -410,7 +410,7 @@ fn k53_d09_a_damaged_store_is_repaired_on_a_copy_that_is_opened_or_stays_as_it_i
     };
     let (mut repaired, mut refused) = (0, 0);
     assert!(Store::rehearse(&path).is_ok() && fs::read(&path).unwrap() == whole);
-    for page in 1..whole.len() / 4096 {
+    for page in (1..whole.len() / 4096).step_by(4) {
         let mut damaged = whole.clone();
         if damaged[page * 4096..][..4096].iter().all(|byte| *byte == 0) {
             continue;

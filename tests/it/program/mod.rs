@@ -3,6 +3,7 @@
 mod burst;
 mod daemon;
 mod demo;
+mod doctor;
 mod hub;
 mod life;
 mod operator;
@@ -10,5 +11,6 @@ mod orders;
 mod outside;
 mod receiving;
 mod routing;
+mod trail;
 mod trust;
 mod world;
