@@ -70,3 +70,79 @@ fn lose(session: &mut Session, panes: &[Pane]) -> bool {
     }
     lost
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::moving::world;
+    use crate::domain::effect::{Claim, EndpointRef};
+    use crate::domain::ids::{BatchId, InstanceId, StoreId};
+    use crate::domain::session::{Life, PaneKey, SessionState};
+
+    fn life() -> Life {
+        let (socket, session, pane) = ("t".into(), "x".into(), "%1".into());
+        Life { socket, server_pid: 1, server_started: 1, session, pane, pane_pid: 9 }
+    }
+
+    fn live(number: u64) -> Session {
+        let reference = WorkItemRef::parse(&format!("github:octo/hello#{number}")).unwrap();
+        let key = PaneKey::new(&StoreId("s".into()), &reference, &reference);
+        let session = Session::recorded(reference, key, "agent".into(), Time::from_millis(1));
+        Session { state: SessionState::Live(life()), ..session }
+    }
+
+    fn pane(session: &Session, dead: Option<Option<i32>>) -> Pane {
+        let (key, reference) = (session.key.as_str().into(), session.reference.to_string());
+        Pane { key, store: "s".into(), reference, life: life(), dead }
+    }
+
+    #[test]
+    fn k46_only_a_session_without_a_living_pane_is_lost() {
+        for (panes, lost) in [
+            (vec![], true),
+            (vec![pane(&live(8), None)], true),
+            (vec![pane(&live(7), Some(None))], true),
+            (vec![pane(&live(7), None)], false),
+            (vec![pane(&live(7), Some(None)), pane(&live(7), None)], false),
+        ] {
+            let mut session = live(7);
+            assert_eq!(lose(&mut session, &panes), lost, "{panes:?}");
+            assert_eq!(session.state == SessionState::Starting, lost);
+        }
+        let mut paused = Session { state: SessionState::Paused(Some(life())), ..live(7) };
+        assert!(lose(&mut paused, &[]));
+        assert_eq!(paused.state, SessionState::Paused(None));
+        assert!(!lose(&mut paused, &[]), "it has none to lose");
+    }
+
+    #[test]
+    fn k49_a_lane_with_work_under_way_is_left_to_that_work() {
+        let (app, _) = world();
+        let session = live(7);
+        let item = session.reference.clone();
+        let record = Item { session: Some(session), ..Item::new(item.clone()) };
+        let claim = Claim {
+            lane: item.key(),
+            members: Vec::new(),
+            endpoint: EndpointRef::Item,
+            batch: BatchId::from_hex("0123456789abcdef0123456789abcdef"),
+            life: Some(life()),
+            held: 0,
+            instance: InstanceId("x".into()),
+            at: Time::from_millis(1),
+        };
+        app.store()
+            .write(move |tx| {
+                tx.put_item(&record)?;
+                tx.put_claim(&claim)
+            })
+            .unwrap();
+        let state = || app.store().read(|tx| tx.item(&item.key())).unwrap().unwrap().session.unwrap().state;
+        assert_eq!(app.mark_gone(std::slice::from_ref(&item)).unwrap(), Vec::<String>::new());
+        assert_eq!(state(), SessionState::Live(life()));
+        let lane = item.key();
+        app.store().write(move |tx| tx.remove_claim(&lane).map(drop)).unwrap();
+        assert_eq!(app.mark_gone(std::slice::from_ref(&item)).unwrap(), [item.to_string()]);
+        assert_eq!(state(), SessionState::Starting);
+    }
+}

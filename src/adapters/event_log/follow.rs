@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Seek as _, SeekFrom};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::PathBuf;
 
 use super::numbered;
@@ -83,8 +83,15 @@ impl Opened {
         self.read_lines(line).map_err(|source| LogError { what: "read", path: self.path.clone(), source })
     }
 
+    /// Whether a line still ends where reading stopped. A file that was emptied is shorter, or holds something else there.
+    fn is_behind_a_line(&self) -> io::Result<bool> {
+        let Some(before) = self.position.checked_sub(1) else { return Ok(true) };
+        let mut last = [0];
+        Ok(self.file.read_at(&mut last, before)? == 1 && last == [b'\n'])
+    }
+
     fn read_lines(&mut self, line: &mut dyn FnMut(&str)) -> io::Result<()> {
-        if self.file.metadata()?.len() < self.position {
+        if !self.is_behind_a_line()? {
             // Copied and emptied by somebody else: it begins anew.
             self.position = 0;
         }
@@ -154,8 +161,11 @@ mod tests {
         assert_eq!(news(&mut follow), ["g", "h"]);
         // Copied and emptied.
         OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
+        append(&path, "much more\n");
+        assert_eq!(news(&mut follow), ["much more"]);
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
         append(&path, "i\n");
-        assert_eq!(news(&mut follow), ["i"], "a shorter file begins anew");
+        assert_eq!(news(&mut follow), ["i"]);
         // Gone for a moment; the older files were read long ago.
         fs::remove_file(&path).unwrap();
         assert!(news(&mut follow).is_empty());
