@@ -25,3 +25,50 @@ fn a_page_that_differs_is_found() {
         assert!(agree("docs/configuration.md", &other).is_err());
     }
 }
+
+/// The ids of findings in a source text: whole string literals `"area.kind"` of a known area.
+fn ids(source: &str) -> Vec<&str> {
+    const AREAS: [&str; 9] =
+        ["configuration", "state", "log", "daemon", "receiver", "store", "tmux", "sessions", "portable"];
+    let is_id = |text: &&str| {
+        let kind = text.split_once('.').filter(|(area, _)| AREAS.contains(area)).map(|(_, kind)| kind);
+        kind.is_some_and(|kind| !kind.is_empty() && kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
+    };
+    source.split('"').filter(is_id).collect()
+}
+
+/// Kinds that say that all is well; nobody looks them up.
+const WELL: [&str; 12] = [
+    "configuration.file",
+    "configuration.harness",
+    "daemon.runs",
+    "portable.readable",
+    "receiver.reachable",
+    "receiver.secret",
+    "sessions.sound",
+    "state.none",
+    "state.private",
+    "store.size",
+    "store.sound",
+    "tmux.agree",
+];
+
+#[test]
+fn every_finding_of_doctor_is_on_the_page_about_trouble() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/trouble.md")).unwrap();
+    let mut found = 0;
+    for folder in ["src/cli/doctor", "src/app/doctor", "src/domain/findings"] {
+        for file in fs::read_dir(root.join(folder)).unwrap() {
+            let text = fs::read_to_string(file.unwrap().path()).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for id in ids(code) {
+                found += 1;
+                let told = page.contains(&format!("`{id}`")) || WELL.contains(&id) || id == "tmux.version";
+                assert!(told, "docs/trouble.md says nothing about `{id}`");
+            }
+        }
+    }
+    assert!(found > 60, "{found}");
+    assert_eq!(ids(r#"Finding::ok("store.sound", "x.y") "store.Sound" "state.""#), ["store.sound"]);
+}

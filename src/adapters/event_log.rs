@@ -1,11 +1,15 @@
 //! The event log's file: one JSON object per line, appended whole, reopened when moved, rotated by size.
 
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::domain::ports::{EventLog, LogError};
+
+mod follow;
+
+pub use follow::Follow;
 
 /// An append-only log with a size limit and a number of older files (`events.jsonl.1`, `.2`, ...).
 #[derive(Debug)]
@@ -32,7 +36,8 @@ impl EventLogFile {
         let ours = self.open.as_ref().and_then(|file| file.metadata().ok()).map(|meta| (meta.dev(), meta.ino()));
         if ours.is_none() || ours != there {
             if let Some(parent) = self.path.parent() {
-                std::fs::create_dir_all(parent).map_err(|error| self.error("create the directory of", error))?;
+                let made = DirBuilder::new().recursive(true).mode(0o700).create(parent);
+                made.map_err(|error| self.error("create the directory of", error))?;
             }
             let options = OpenOptions::new().create(true).append(true).read(true).mode(0o600).clone();
             self.open = Some(options.open(&self.path).map_err(|error| self.error("open", error))?);
@@ -77,17 +82,32 @@ impl EventLog for EventLogFile {
         if !ends_with_newline(self.file()?).map_err(|error| self.error("read", error))? {
             text.insert(0, '\n');
         }
-        let written = self.file()?.write_all(text.as_bytes());
+        let written = write_whole(self.file()?, &text);
         written.map_err(|error| self.error("write", error))?;
         let synced = self.file()?.sync_data();
         synced.map_err(|error| self.error("sync", error))
     }
 
     fn last_lines(&mut self, bytes: u64) -> Result<Vec<String>, LogError> {
-        let file = self.file()?;
-        let tail = tail(file, bytes).map_err(|error| self.error("read", error))?;
-        Ok(tail.lines().map(str::to_owned).collect())
+        let mut text = tail(self.file()?, bytes).map_err(|error| self.error("read", error))?;
+        if text.is_empty() {
+            // A crash right after a rotation: what was written last stands in the file before.
+            text = match File::open(numbered(&self.path, 1)) {
+                Ok(mut before) => tail(&mut before, bytes).map_err(|error| self.error("read", error))?,
+                Err(_) => text,
+            };
+        }
+        Ok(text.lines().map(str::to_owned).collect())
     }
+}
+
+/// Writes all of `text` or nothing: what a full disk cut off would be written a second time.
+fn write_whole(file: &mut File, text: &str) -> std::io::Result<()> {
+    let before = file.metadata()?.len();
+    file.write_all(text.as_bytes()).inspect_err(|_| {
+        // What cannot be taken back is half a line and lines that are written again; readers pass over both.
+        let _ = file.set_len(before);
+    })
 }
 
 fn ends_with_newline(file: &mut File) -> std::io::Result<bool> {
@@ -114,29 +134,13 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     name.into()
 }
 
-/// Every line of the log at `path`, oldest first, rotated files included; files that are not there are passed over.
-pub fn read_all(path: &Path, keep: u32, line: &mut dyn FnMut(&str)) -> Result<(), LogError> {
-    let older = (1..=keep).rev().map(|number| numbered(path, number));
-    for file in older.chain([path.to_owned()]) {
-        let opened = match File::open(&file) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            opened => opened.map_err(|source| LogError { what: "open", path: file.clone(), source })?,
-        };
-        for text in BufReader::new(opened).split(b'\n') {
-            let text = text.map_err(|source| LogError { what: "read", path: file.clone(), source })?;
-            line(&String::from_utf8_lossy(&text));
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn lines(path: &Path) -> Vec<String> {
         let mut lines = Vec::new();
-        read_all(path, 9, &mut |line| lines.push(line.to_owned())).unwrap();
+        Follow::new(path.to_owned(), 9).news(&mut |line| lines.push(line.to_owned())).unwrap();
         lines.retain(|line| !line.is_empty());
         lines
     }
@@ -174,6 +178,28 @@ mod tests {
             log.append(&[format!("line number {n}")]).unwrap();
         }
         assert_eq!(lines(&path), ["line number 3", "line number 4", "line number 5"]);
+    }
+
+    #[test]
+    fn k65_a_full_disk_leaves_no_half_of_a_write() {
+        // A file of limited size stands for a full disk: the second write does not fit.
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        let mut log = EventLogFile::new(path.clone(), 0, 1);
+        log.append(&["fits".into()]).unwrap();
+        log.open = Some(OpenOptions::new().write(true).read(true).open("/dev/full").unwrap());
+        let written = write_whole(log.open.as_mut().unwrap(), "does not fit\n");
+        assert_eq!(written.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+        log.append(&["fits again".into()]).unwrap();
+        assert_eq!(lines(&path), ["fits", "fits again"]);
+    }
+
+    #[test]
+    fn after_a_crash_behind_a_rotation_the_last_line_is_found_in_the_file_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("events.jsonl");
+        std::fs::write(numbered(&path, 1), "a\nb\n").unwrap();
+        assert_eq!(EventLogFile::new(path, 10, 2).last_lines(100).unwrap(), ["a", "b"]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod event_log;
 mod groups;
 pub mod hosts;
 pub mod owner_file;
+pub mod places;
 pub mod portable_files;
 pub mod process_runner;
 pub mod processes;

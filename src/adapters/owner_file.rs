@@ -89,7 +89,33 @@ pub fn write(path: &Path, owner: &Owner) -> Result<(), OwnerFileError> {
     text.and_then(|text| overwrite(path, &text)).map_err(|source| OwnerFileError { path: path.into(), source })
 }
 
-/// Writes the pidfile: process id, version and start time, a line each. Nothing of ours reads it.
+/// What a pidfile says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PidFile {
+    /// There is none, or it is empty: no daemon says that it runs.
+    Empty,
+    /// It names a process, which runs.
+    Living(u32),
+    /// It names a process that is gone, or nothing that could be one.
+    Stale,
+}
+
+/// Reads a pidfile. Only `doctor` does; the lock is the store's.
+pub fn read_pid(path: &Path) -> PidFile {
+    let Ok(text) = fs::read_to_string(path) else { return PidFile::Empty };
+    if text.is_empty() {
+        return PidFile::Empty;
+    }
+    let mut lines = text.lines();
+    let pid = lines.next().and_then(|line| line.parse::<u32>().ok());
+    let started = lines.find_map(|line| line.strip_prefix("started ")?.parse::<u64>().ok());
+    match pid.zip(started) {
+        Some((pid, started)) if processes::is_alive(pid, started) != Liveness::Dead => PidFile::Living(pid),
+        _ => PidFile::Stale,
+    }
+}
+
+/// Writes the pidfile: process id, version and start time, a line each.
 pub fn write_pid(path: &Path, owner: &Owner) -> Result<(), OwnerFileError> {
     let Owner { pid, version, started, .. } = owner;
     replace(path, &format!("{pid}\nversion {version}\nstarted {started}\n"))
@@ -137,6 +163,24 @@ mod tests {
         empty(&path);
         assert_eq!(read(&path), None);
         assert!(path.exists());
+    }
+
+    #[test]
+    fn l01_l03_a_pidfile_names_a_living_process_or_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("the-loop.pid");
+        assert_eq!(read_pid(&path), PidFile::Empty);
+        let owner = Owner::this("daemon");
+        write_pid(&path, &owner).unwrap();
+        assert_eq!(read_pid(&path), PidFile::Living(owner.pid));
+        write_pid(&path, &Owner { started: owner.started + 1, ..owner }).unwrap();
+        assert_eq!(read_pid(&path), PidFile::Stale);
+        for text in ["0", "-1", "+5", "1\n2", "\0\0\0", "99999999999", " 12 ", "1"] {
+            fs::write(&path, text).unwrap();
+            assert_eq!(read_pid(&path), PidFile::Stale, "{text:?}");
+        }
+        empty(&path);
+        assert_eq!(read_pid(&path), PidFile::Empty);
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! The machine's clock and random ids.
 
+use std::os::fd::AsFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::processes;
 use crate::domain::ids::InstanceId;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use crate::domain::ports::{Clock, Ids};
 use crate::domain::session::Liveness;
 use crate::domain::time::Time;
@@ -20,6 +23,14 @@ impl Clock for SystemClock {
             Err(before) => -millis(before.duration()),
         })
     }
+}
+
+/// Whether the reader of this pipe is gone: what is written to it would reach nobody. Asked without writing.
+pub fn is_hung_up(out: impl AsFd) -> bool {
+    let mut asked = [PollFd::new(&out, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut asked, Some(&at_once)).is_ok_and(|told| told > 0)
+        && asked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
 /// Random version 4 UUIDs from the system's source.

@@ -1,10 +1,13 @@
 //! The decision trail on its way from the store to the log: in order, each entry once, whatever crashes.
+//!
+//! While the log cannot be written, entries stay in the store, and `events` shows them from there. They are bounded: of
+//! what waits for days the oldest is given up, and the trail says how much.
 
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
 
 use super::App;
-use crate::domain::log::LogEntry;
+use crate::domain::log::{EventName, LogEntry};
 use crate::domain::ports::{EventLog, LogError};
 use crate::domain::time::Time;
 use crate::store::{StoreError, View as _};
@@ -13,6 +16,11 @@ use crate::store::{StoreError, View as _};
 const BATCH: usize = 2048;
 /// How far back the last written entry is looked for at the start.
 const TAIL_BYTES: u64 = 1 << 20;
+
+/// Entries that wait for the log at most, some tens of MiB.
+pub const WAITING: u64 = 200_000;
+/// Entries kept in the store when no log is written.
+pub const WITHOUT_LOG: u64 = 10_000;
 
 /// Why the trail could not be written on.
 #[derive(Debug, thiserror::Error)]
@@ -29,32 +37,61 @@ pub enum DrainError {
 pub struct Drain {
     log: Box<dyn EventLog>,
     pid: u32,
-    /// The entry to be written next.
-    next: u64,
+    /// The entry to be written next; `None` before the log could be asked what it holds.
+    next: Option<u64>,
 }
 
 impl Drain {
     /// Goes on behind the last entry that reached the log: a crash between the file and the store repeats nothing.
-    pub fn new(mut log: Box<dyn EventLog>, store: &str, pid: u32) -> Result<Self, LogError> {
-        let last = log.last_lines(TAIL_BYTES)?.iter().rev().find_map(|line| seq_of(line, store));
-        Ok(Self { log, pid, next: last.map_or(0, |last| last + 1) })
+    pub fn new(log: Box<dyn EventLog>, pid: u32) -> Self {
+        Self { log, pid, next: None }
+    }
+
+    fn next(&mut self, store: &str) -> Result<u64, LogError> {
+        if let Some(next) = self.next {
+            return Ok(next);
+        }
+        let last = self.log.last_lines(TAIL_BYTES)?.iter().rev().find_map(|line| seq_of(line, store));
+        Ok(*self.next.insert(last.map_or(0, |last| last + 1)))
     }
 
     /// Writes what waits, and entries of this process that no decision made. True when more waits.
     pub fn run(&mut self, app: &App, own: &[(Time, LogEntry)]) -> Result<bool, DrainError> {
-        let from = self.next;
         let store = app.store().id().0;
+        let from = self.next(&store)?;
         let waiting = app.store().read(|tx| tx.journal(from, BATCH))?;
         let mut lines: Vec<String> =
             waiting.iter().map(|(seq, at, entry)| line(*at, entry, self.pid, Some((*seq, &store)))).collect();
         lines.extend(own.iter().map(|(at, entry)| line(*at, entry, self.pid, None)));
         self.log.append(&lines)?;
         if let Some((last, _, _)) = waiting.last() {
-            self.next = last + 1;
+            self.next = Some(last + 1);
             let done = *last;
             app.store().write(move |tx| tx.trim_journal(done))?;
         }
         Ok(waiting.len() >= BATCH)
+    }
+}
+
+impl App {
+    /// Gives up the oldest entries of the trail beyond `keep`, and says so in the trail. The number given up.
+    ///
+    /// # Errors
+    /// The store did not answer.
+    pub fn bound_journal(&self, keep: u64, why: Option<&str>) -> Result<u64, StoreError> {
+        let Some((first, last)) = self.store().read(|tx| tx.journal_bounds())? else { return Ok(0) };
+        let given_up = (last + 1 - first).saturating_sub(keep);
+        if given_up == 0 {
+            return Ok(0);
+        }
+        let (now, to) = (self.now(), first + given_up - 1);
+        let entry =
+            why.map(|why| LogEntry::warn(EventName::ServerTrouble).with("reason", why).with("dropped", given_up));
+        self.store().write(move |tx| {
+            tx.trim_journal(to)?;
+            entry.as_ref().map_or(Ok(()), |entry| tx.append_journal(entry, now).map(drop))
+        })?;
+        Ok(given_up)
     }
 }
 
@@ -97,4 +134,89 @@ fn seq_of(line: &str, store: &str) -> Option<u64> {
     let value: Value = serde_json::from_str(line).ok()?;
     (value.get("store")?.as_str()? == store).then_some(())?;
     value.get("seq")?.as_u64()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex};
+
+    use super::super::moving::world;
+    use super::*;
+
+    /// A log that can be made to refuse.
+    #[derive(Clone, Default)]
+    struct Log {
+        lines: Arc<Mutex<Vec<String>>>,
+        refuses: Arc<AtomicBool>,
+    }
+
+    impl EventLog for Log {
+        fn append(&mut self, lines: &[String]) -> Result<(), LogError> {
+            if self.refuses.load(Ordering::SeqCst) {
+                return Err(LogError {
+                    what: "write",
+                    path: "/x".into(),
+                    source: std::io::ErrorKind::StorageFull.into(),
+                });
+            }
+            self.lines.lock().unwrap().extend_from_slice(lines);
+            Ok(())
+        }
+
+        fn last_lines(&mut self, _: u64) -> Result<Vec<String>, LogError> {
+            self.append(&[])?;
+            Ok(self.lines.lock().unwrap().clone())
+        }
+    }
+
+    fn decide(app: &App, times: usize) {
+        for _ in 0..times {
+            app.store()
+                .write(|tx| tx.append_journal(&LogEntry::info(EventName::PollCycle), Time::from_millis(1)))
+                .unwrap();
+        }
+    }
+
+    fn numbers(app: &App) -> Vec<u64> {
+        app.store().read(|tx| tx.journal(0, usize::MAX)).unwrap().into_iter().map(|(number, ..)| number).collect()
+    }
+
+    #[test]
+    fn k65_what_waits_for_a_log_that_refuses_is_bounded_and_what_was_given_up_is_told() {
+        let (app, _) = world();
+        decide(&app, 20);
+        assert_eq!(app.bound_journal(20, Some("why")).unwrap(), 0);
+        assert_eq!(numbers(&app).len(), 20);
+        assert_eq!(app.bound_journal(15, Some("why")).unwrap(), 5);
+        assert_eq!(numbers(&app), (6..=21).collect::<Vec<_>>());
+        let told = app.store().read(|tx| tx.journal(21, 1)).unwrap().remove(0).2;
+        assert_eq!((told.event, &told.fields["dropped"]), (EventName::ServerTrouble, &5.into()));
+        // Where no log is written on purpose, nobody is told.
+        assert_eq!(app.bound_journal(10, None).unwrap(), 6);
+        assert_eq!(numbers(&app), (12..=21).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn k65_a_refusing_log_keeps_the_trail_in_the_store_and_gets_it_in_order_later() {
+        let (app, _) = world();
+        let log = Log::default();
+        log.refuses.store(true, Ordering::SeqCst);
+        let mut drain = Drain::new(Box::new(log.clone()), 7);
+        decide(&app, 3);
+        for _ in 0..3 {
+            assert!(drain.run(&app, &[]).is_err());
+        }
+        assert_eq!(numbers(&app), [1, 2, 3]);
+        log.refuses.store(false, Ordering::SeqCst);
+        assert!(!drain.run(&app, &[]).unwrap());
+        assert!(numbers(&app).is_empty());
+        let store = app.store().id().0;
+        let written = || log.lines.lock().unwrap().iter().filter_map(|line| seq_of(line, &store)).collect::<Vec<_>>();
+        assert_eq!(written(), [1, 2, 3]);
+        // Another life goes on behind what it finds.
+        decide(&app, 1);
+        Drain::new(Box::new(log.clone()), 8).run(&app, &[]).unwrap();
+        assert_eq!(written(), [1, 2, 3, 4]);
+    }
 }

@@ -17,6 +17,7 @@ pub mod errand;
 mod evidence;
 pub mod export;
 mod glances;
+mod gone;
 mod in_flight;
 pub mod ingest;
 pub mod journal;

@@ -69,8 +69,8 @@ fn limit(setting: &Setting) -> Duration {
 
 const fn patience(order: &Order) -> Duration {
     match order {
-        Order::Export => LONG_ANSWER,
-        _ => ANSWER,
+        Order::Export | Order::ExportItems(_) | Order::MarkGone(_) | Order::Reset(_) => LONG_ANSWER,
+        Order::Command { .. } | Order::ByHand { .. } | Order::Retry(_) | Order::Drop(_) => ANSWER,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `the-loop events`: the decision trail, from the log's files and from what the store has not written there yet.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
@@ -9,11 +10,14 @@ use super::exit::{Exit, Failure, Kind};
 use super::sessions::local_time;
 use super::setting::{reader, setting};
 use super::work_item;
-use crate::adapters::event_log::read_all;
+use crate::adapters::event_log::Follow;
+use crate::adapters::system::SystemClock;
 use crate::app::journal;
 use crate::daemon::compose::Setting;
+use crate::daemon::interrupt::until_interrupted;
 use crate::domain::config::nearest;
-use crate::domain::log::{EventName, Level};
+use crate::domain::log::{EventName, Level, LogEntry};
+use crate::domain::ports::Clock as _;
 use crate::domain::time::Time;
 use crate::domain::trail::Wanted;
 use crate::store::View as _;
@@ -30,16 +34,25 @@ pub struct Args {
     /// Only about this work item
     #[arg(long, value_name = "REF")]
     work_item: Option<String>,
-    /// Only since this time, UTC, such as 2026-03-02T08:15:30Z
+    /// Only since this time, UTC, such as 2026-03-02T08:15:30Z, or since so long ago, such as 2h
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only from this level on: debug, info, warn, error
     #[arg(long, value_name = "LEVEL")]
     level: Option<String>,
-    /// At most this many, the newest
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    limit: usize,
+    /// At most this many, the newest [default: 1000, with --follow 10]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Go on with what comes, until interrupted; with --json one object per line
+    #[arg(short, long, conflicts_with = "types")]
+    follow: bool,
 }
+
+/// Lines printed when nothing else was asked for, and before what follows.
+const LIMIT: usize = 1000;
+const BEFORE: usize = 10;
+/// Between two looks for what came.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Runs `events`.
 pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
@@ -49,10 +62,39 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let setting = setting(context)?;
-    let lines = newest(&setting, &wanted(args, &setting)?, args.limit)?;
+    let wanted = wanted(args, &setting)?;
+    let mut trail = Trail::new(&setting);
+    let lines = newest(&mut trail, &wanted, args.limit.unwrap_or(if args.follow { BEFORE } else { LIMIT }))?;
+    if args.follow {
+        return follow(trail, &wanted, &lines, context);
+    }
     let text = || lines.iter().map(line).collect::<String>();
     context.out.result(|| json!({ "events": lines }), text)?;
     Ok(Exit::Done)
+}
+
+/// Prints `before`, then what comes. A reader that went away and an interrupt are usual ends.
+fn follow(mut trail: Trail<'_>, wanted: &Wanted, before: &[Json], context: &Context) -> Result<Exit, Failure> {
+    let print = |lines: &[Json]| {
+        let one = |event: &Json| if context.out.is_json() { format!("{event}\n") } else { line(event) };
+        if lines.is_empty() { Ok(()) } else { context.out.data(&lines.iter().map(one).collect::<String>()) }
+    };
+    print(before)?;
+    let mut failed = None;
+    let mut look = || -> Result<(), Failure> {
+        let mut lines = Vec::new();
+        trail.news(&mut |line| lines.extend(wanted.wants(&line).then_some(line)))?;
+        print(&lines)
+    };
+    let ended = until_interrupted(LOOK, || match look() {
+        Ok(()) => !context.out.is_left(),
+        Err(failure) => {
+            failed = Some(failure);
+            false
+        }
+    });
+    ended.map_err(|error| Failure::new(Kind::Outside, format!("the log cannot be followed: {error}")))?;
+    failed.map_or(Ok(Exit::Done), Err)
 }
 
 fn wanted(args: &Args, setting: &Setting) -> Result<Wanted, Failure> {
@@ -70,7 +112,7 @@ fn wanted(args: &Args, setting: &Setting) -> Result<Wanted, Failure> {
             ));
         }
     }
-    let since = args.since.as_deref().map(Time::parse).transpose();
+    let since = args.since.as_deref().map(|text| Time::parse_since(text, SystemClock.now())).transpose();
     let level = args.level.as_ref().map(|level| serde_json::from_value::<Level>(level.as_str().into())).transpose();
     let item = args
         .work_item
@@ -79,44 +121,82 @@ fn wanted(args: &Args, setting: &Setting) -> Result<Wanted, Failure> {
     Ok(Wanted {
         types: args.kinds.clone(),
         work_item: item.transpose()?.map(|item| item.key().as_str().to_owned()),
-        since: since.map_err(|error| usage(error.to_string(), "write it in UTC"))?,
+        since: since.map_err(|error| usage(error.to_string(), "write it in UTC, or as a duration such as `2h`"))?,
         level: level.map_err(|_| usage("there is no such level".into(), "the levels are debug, info, warn, error"))?,
     })
 }
 
-/// The newest wanted lines: the files first, then what only the store has.
-fn newest(setting: &Setting, wanted: &Wanted, limit: usize) -> Result<Vec<Json>, Failure> {
+/// The newest wanted lines.
+fn newest(trail: &mut Trail<'_>, wanted: &Wanted, limit: usize) -> Result<Vec<Json>, Failure> {
     let mut lines: VecDeque<Json> = VecDeque::new();
-    let mut last_written = None;
-    let reader = reader(setting)?;
-    let store = reader.as_ref().map(|reader| reader.id().0);
-    let mut keep = |line: Json| {
+    trail.news(&mut |line| {
         if wanted.wants(&line) {
             lines.push_back(line);
             if lines.len() > limit {
                 lines.pop_front();
             }
         }
-    };
-    let file = setting.config.event_log_file(&setting.home);
-    read_all(&file, setting.config.event_log.keep, &mut |text| {
-        let Ok(line) = serde_json::from_str::<Json>(text) else { return };
-        if line.get("store").and_then(Json::as_str) == store.as_deref() {
-            last_written = last_written.max(line.get("seq").and_then(Json::as_u64));
-        }
-        keep(line);
-    })
-    .map_err(|error| Failure::new(Kind::Outside, error.to_string()))?;
-    if let Some(reader) = reader {
-        let from = last_written.map_or(0, |last| last + 1);
-        let waiting = reader.read(|tx| tx.journal(from, usize::MAX))?;
-        let store = reader.id().0;
-        for (seq, at, entry) in waiting {
-            let text = journal::line(at, &entry, std::process::id(), Some((seq, &store)));
-            keep(serde_json::from_str(&text).unwrap_or_default());
-        }
-    }
+    })?;
     Ok(lines.into())
+}
+
+/// The trail from its oldest line on, each line once: the log's files, then what only the store has.
+struct Trail<'s> {
+    setting: &'s Setting,
+    files: Follow,
+    /// The last number that was given out, by store: a crash may write lines a second time.
+    last: BTreeMap<String, u64>,
+    begun: bool,
+}
+
+impl<'s> Trail<'s> {
+    fn new(setting: &'s Setting) -> Self {
+        let files = Follow::new(setting.config.event_log_file(&setting.home), setting.config.event_log.keep);
+        Self { setting, files, last: BTreeMap::new(), begun: false }
+    }
+
+    /// Gives out what is new since the last call.
+    fn news(&mut self, give: &mut dyn FnMut(Json)) -> Result<(), Failure> {
+        // The store first: what goes from there to a file meanwhile is then found in the file.
+        let waiting = match self.waiting() {
+            // An owner that comes or goes, or a store under repair: there is another look.
+            Err(_) if self.begun => Vec::new(),
+            waiting => waiting?,
+        };
+        self.begun = true;
+        let last = &mut self.last;
+        let mut once = |line: Json| {
+            let number = line.get("store").and_then(Json::as_str).zip(line.get("seq").and_then(Json::as_u64));
+            if let Some((store, number)) = number {
+                if last.get(store).is_some_and(|last| number <= *last) {
+                    return;
+                }
+                last.insert(store.to_owned(), number);
+            }
+            give(line);
+        };
+        let read = self.files.news(&mut |text| {
+            // Half a line of a crash is no object.
+            if let Ok(line) = serde_json::from_str::<Json>(text) {
+                once(line);
+            }
+        });
+        read.map_err(|error| Failure::new(Kind::Outside, error.to_string()))?;
+        for (store, seq, at, entry) in waiting {
+            let text = journal::line(at, &entry, std::process::id(), Some((seq, &store)));
+            once(serde_json::from_str(&text).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// What the store holds that was not given out.
+    fn waiting(&self) -> Result<Vec<(String, u64, Time, LogEntry)>, Failure> {
+        let Some(reader) = reader(self.setting)? else { return Ok(Vec::new()) };
+        let store = reader.id().0;
+        let from = self.last.get(&store).map_or(0, |last| last + 1);
+        let waiting = reader.read(|tx| tx.journal(from, usize::MAX))?;
+        Ok(waiting.into_iter().map(|(seq, at, entry)| (store.clone(), seq, at, entry)).collect())
+    }
 }
 
 /// One event for people: time, level when it matters, name, then what it is about.

@@ -1,10 +1,12 @@
 //! The only place that prints: results on standard output, everything else on standard error.
 
-use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
+use std::io::{self, BufRead as _, ErrorKind, IsTerminal as _, Write as _};
 
 use serde_json::{Map, Value as Json};
 
 use super::Global;
+use crate::adapters::system::is_hung_up;
+
 use super::exit::{Exit, Failure, Kind};
 
 /// Version of every JSON document printed.
@@ -62,6 +64,23 @@ impl Output {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether whoever read standard output went away.
+    pub fn is_left(&self) -> bool {
+        is_hung_up(io::stdout())
+    }
+
+    /// Asks the person at the terminal; `None` when there is none to ask, or the answers are JSON.
+    pub fn ask(&self, question: &str) -> Option<bool> {
+        if self.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return None;
+        }
+        let mut err = io::stderr().lock();
+        write!(err, "{}", visible(question)).and_then(|()| err.flush()).ok()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer).ok()?;
+        Some(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
     /// Something worth knowing; `-q` leaves it out, and so does `--json`, whose document holds what matters.

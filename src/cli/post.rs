@@ -1,4 +1,4 @@
-//! One HTTP/1.1 POST over a plain connection, for trying the receiver: no TLS, no redirects, no reuse.
+//! One HTTP/1.1 request over a plain connection, for trying the receiver: no TLS, no redirects, no reuse.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
@@ -48,12 +48,18 @@ impl Target {
 
     /// The receiver of a configuration, as this machine reaches it; `None` when its port is chosen at start.
     pub fn receiver(hook: &GhWebhookConfig) -> Option<Self> {
-        let host = match bare(&hook.host) {
+        let host = bare(&hook.host).to_owned();
+        (hook.port != 0).then(|| Self { host, port: hook.port, path: hook.path.clone() }.on_loopback())
+    }
+
+    /// The same as this machine reaches it when it listens on every address.
+    pub fn on_loopback(self) -> Self {
+        let host = match self.host.as_str() {
             "0.0.0.0" => "127.0.0.1",
             "::" => "::1",
             host => host,
         };
-        (hook.port != 0).then(|| Self { host: host.to_owned(), port: hook.port, path: hook.path.clone() })
+        Self { host: host.to_owned(), ..self }
     }
 
     /// The address as a URL.
@@ -118,13 +124,27 @@ pub fn post(target: &Target, headers: &[(&str, String)], body: &[u8]) -> Result<
     }
 }
 
+/// Asks whether the receiver at `target` lives: `GET /healthz`, each step within `limit`.
+pub fn health(target: &Target, limit: Duration) -> Result<Answer, PostError> {
+    let mut stream = connect_within(target, limit, limit).map_err(PostError::Unreachable)?;
+    let head = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", target.authority());
+    stream.write_all(head.as_bytes()).map_err(PostError::Silent)?;
+    let mut raw = Vec::new();
+    stream.take(MAX_ANSWER).read_to_end(&mut raw).map_err(PostError::Silent)?;
+    answer(&raw).ok_or(PostError::NotHttp)
+}
+
 fn connect(target: &Target) -> io::Result<TcpStream> {
+    connect_within(target, CONNECT, SILENCE)
+}
+
+fn connect_within(target: &Target, limit: Duration, silence: Duration) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     for address in (target.host.as_str(), target.port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, CONNECT) {
+        match TcpStream::connect_timeout(&address, limit) {
             Ok(stream) => {
-                stream.set_read_timeout(Some(SILENCE))?;
-                stream.set_write_timeout(Some(SILENCE))?;
+                stream.set_read_timeout(Some(silence))?;
+                stream.set_write_timeout(Some(silence))?;
                 return Ok(stream);
             }
             Err(error) => last = error,

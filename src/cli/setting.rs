@@ -107,7 +107,7 @@ impl From<StartError> for Failure {
                 Self::new(Kind::Outside, text).hint("another program may listen there; choose another `webhooks.ghWebhook.port`")
             }
             StartError::Host(_) | StartError::Path(_) => Self::new(Kind::Configuration, text),
-            StartError::Control(_) | StartError::Log(_) | StartError::OwnerFile(_) | StartError::System(_) => Self::new(Kind::Outside, text),
+            StartError::Control(_) | StartError::OwnerFile(_) | StartError::System(_) => Self::new(Kind::Outside, text),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::domain::ports::Ids as _;
 use crate::domain::prompt::{Template, TemplateError, Templates};
 use crate::domain::session::Session;
 use crate::domain::trust::Trust;
-use crate::store::{Store, StoreError, View as _};
+use crate::store::{Store, StoreError, View};
 
 /// A configuration with everything around it that composition reads.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ impl Setting {
 
     /// The product over an open store.
     pub fn app(&self, store: Store) -> Result<App, ComposeError> {
-        let servers = known_servers(&store)?;
+        let servers = store.read(|tx| known_servers(tx))?;
         self.app_beside(store, servers)
     }
 
@@ -242,27 +242,33 @@ fn harnesses(configured: &BTreeMap<String, HarnessConfig>) -> Result<BTreeMap<St
     Ok(harnesses)
 }
 
-/// The servers that recorded lives name: none of them is replaced by a second one while it lives.
-fn known_servers(store: &Store) -> Result<Vec<KnownServer>, StoreError> {
-    store.read(|tx| {
-        let mut servers = Vec::new();
-        let mut note = |session: &Session| {
-            if let Some(life) = session.in_terminal() {
-                let (socket, pid, started) = (life.socket.clone(), life.server_pid, life.server_started);
-                let server = KnownServer { socket, pid, started };
-                if !servers.contains(&server) {
-                    servers.push(server);
-                }
-            }
+/// The servers that recorded lives name: none of them is replaced by a second one while it lives, and what lives on
+/// them is not gone.
+///
+/// # Errors
+/// What the store says.
+pub fn known_servers(tx: &impl View) -> Result<Vec<KnownServer>, StoreError> {
+    let mut items = Vec::new();
+    tx.for_each_item(&mut |item| {
+        items.extend(item.ok().filter(|item| item.session.is_some()));
+        std::ops::ControlFlow::Continue(())
+    })?;
+    let mut servers = Vec::new();
+    for item in items {
+        let endpoints = match tx.endpoints(&item.reference.key()) {
+            // `doctor` names it; the others are known all the same.
+            Err(StoreError::BadRow { .. }) => Vec::new(),
+            endpoints => endpoints?,
         };
-        tx.for_each_item(&mut |item| {
-            if let Some(session) = item.ok().and_then(|item| item.session) {
-                note(&session);
+        for life in item.session.iter().chain(&endpoints).filter_map(Session::in_terminal) {
+            let (socket, pid, started) = (life.socket.clone(), life.server_pid, life.server_started);
+            let server = KnownServer { socket, pid, started };
+            if !servers.contains(&server) {
+                servers.push(server);
             }
-            std::ops::ControlFlow::Continue(())
-        })?;
-        Ok(servers)
-    })
+        }
+    }
+    Ok(servers)
 }
 
 /// Opens the store as its owner.

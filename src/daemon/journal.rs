@@ -45,6 +45,15 @@ impl Sink {
     fn take(&self) -> Vec<(Time, LogEntry)> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
     }
+
+    /// Takes back what could not be written, in front of what came since; beyond the bound the newest go.
+    fn put_back(&self, entries: Vec<(Time, LogEntry)>) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        for entry in entries.into_iter().rev() {
+            waiting.push_front(entry);
+        }
+        waiting.truncate(WAITING);
+    }
 }
 
 /// The last trouble that was put into the log, so that one that lasts is one line.
@@ -83,7 +92,7 @@ pub fn run(app: &App, mut drain: Drain, sink: &Sink, bell: &Bell, told: &Told) {
     write(app, &mut drain, sink, told);
 }
 
-/// What cannot be written stays in the store and is tried again with the next ring.
+/// What cannot be written stays where it is and is tried again with the next ring.
 fn write(app: &App, drain: &mut Drain, sink: &Sink, told: &Told) {
     let mut own = sink.take();
     loop {
@@ -91,6 +100,7 @@ fn write(app: &App, drain: &mut Drain, sink: &Sink, told: &Told) {
             Ok(true) => own.clear(),
             Ok(false) => return told.keep(None),
             Err(error) => {
+                sink.put_back(own);
                 let entry = LogEntry::warn(EventName::ServerTrouble).with("reason", error.to_string());
                 return told.keep(Some(entry));
             }

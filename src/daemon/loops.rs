@@ -66,7 +66,8 @@ impl Loops {
         vitals.watch("upkeep", &upkeep_bell, AWAY, &Told::default());
         let upkeep = spawn("upkeep", {
             let (app, wake, bell) = (app.clone(), wake.clone(), upkeep_bell.clone());
-            move || upkeep::run(&app, &wake, &bell)
+            let has_log = setting.config.event_log.enabled;
+            move || upkeep::run(&app, &wake, &bell, has_log)
         })?;
         let reloads = Reload::new(setting.clone(), app.clone(), sink.clone());
         let (bell, told) = reloads.watched();
@@ -110,7 +111,7 @@ fn journal_loop(
 ) -> Result<(Bell, JoinHandle<()>), StartError> {
     let log = &setting.config.event_log;
     let file = EventLogFile::new(setting.config.event_log_file(&setting.home), log.max_bytes, log.keep);
-    let drain = Drain::new(Box::new(file), &app.store().id().0, std::process::id())?;
+    let drain = Drain::new(Box::new(file), std::process::id());
     let told = Told::default();
     vitals.watch("event log", bell, AWAY, &told);
     let (app, sink, bell_of_loop) = (app.clone(), sink.clone(), bell.clone());

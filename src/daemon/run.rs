@@ -19,7 +19,6 @@ use crate::adapters::owner_file::{self, Owner, OwnerFileError};
 use crate::adapters::supervisor;
 use crate::app::App;
 use crate::domain::log::{EventName, LogEntry};
-use crate::domain::ports::LogError;
 use crate::domain::signature::{Gate, GateError};
 use crate::store::{Store, StoreError};
 
@@ -55,9 +54,6 @@ pub enum StartError {
     /// The control socket cannot be made.
     #[error("could not make the control socket: {0}")]
     Control(#[from] PlaceError),
-    /// The event log cannot be written.
-    #[error(transparent)]
-    Log(#[from] LogError),
     /// A file that says who runs cannot be written.
     #[error(transparent)]
     OwnerFile(#[from] OwnerFileError),

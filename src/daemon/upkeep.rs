@@ -3,15 +3,22 @@
 use std::time::Duration;
 
 use super::wake::{Bell, Wake};
-use crate::app::App;
+use crate::app::{App, journal};
 
 /// Time between two looks.
 const PAUSE: Duration = Duration::from_secs(5);
 /// Looks between two prunings.
 const PRUNE_EVERY: u32 = 4;
 
-/// Works until the bell is closed. A failing store is tried again at the next look.
-pub fn run(app: &App, wake: &Wake, bell: &Bell) {
+/// Works until the bell is closed. A failing store is tried again at the next look. `has_log` tells whether the trail
+/// is carried to a log.
+pub fn run(app: &App, wake: &Wake, bell: &Bell, has_log: bool) {
+    let (kept, why) = match has_log {
+        true => {
+            (journal::WAITING, Some("the event log has not been writable for long: its oldest entries were given up"))
+        }
+        false => (journal::WITHOUT_LOG, None),
+    };
     let mut looks: u32 = 0;
     while bell.sleep(PAUSE) {
         if wake.is_failing() && app.try_commit() {
@@ -24,6 +31,7 @@ pub fn run(app: &App, wake: &Wake, bell: &Bell) {
         if looks.is_multiple_of(PRUNE_EVERY) {
             // Nothing depends on when it is forgotten.
             let _ = app.prune();
+            let _ = app.bound_journal(kept, why);
         }
     }
 }

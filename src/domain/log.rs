@@ -68,6 +68,8 @@ event_names! {
     SessionKeptOpen => "session.kept_open",
     /// A dead harness was started again.
     SessionRespawned => "session.respawned",
+    /// The pane of a session was found gone; its next event starts it again.
+    SessionPaneGone => "session.pane_gone",
     /// One login talked alone for too long: deliveries of a conversation are held.
     SessionBreakerTripped => "session.breaker_tripped",
     /// Deliveries are held.

@@ -228,6 +228,15 @@ impl Session {
         self.life().filter(|life| !life.is_without_terminal())
     }
 
+    /// Its harness or pane is surely gone: without a life the next delivery asks for a spawn first. A pause is kept.
+    pub fn lose_life(&mut self) {
+        match &self.state {
+            SessionState::Paused(_) => self.state = SessionState::Paused(None),
+            SessionState::Live(_) => self.state = SessionState::Starting,
+            _ => {}
+        }
+    }
+
     /// The life last recorded for it.
     pub fn life(&self) -> Option<&Life> {
         match &self.state {

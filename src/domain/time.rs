@@ -36,6 +36,15 @@ impl Time {
             .map_err(|_| TimeError { text: text.to_owned() })
     }
 
+    /// Parses a time as [`Time::parse`] does, or a duration such as `2h`, `30m`, `1d 12h` before `now`.
+    pub fn parse_since(text: &str, now: Self) -> Result<Self, TimeError> {
+        let ago = |span: jiff::Span| span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).ok();
+        match text.parse().ok().and_then(ago) {
+            Some(ago) => Ok(now.plus_millis(-i64::try_from(ago.abs().as_millis()).unwrap_or(i64::MAX))),
+            None => Self::parse(text).map_err(|_| TimeError { text: text.to_owned() }),
+        }
+    }
+
     /// This time cut to whole seconds, as portable files and GitHub carry it.
     pub const fn whole_seconds(self) -> Self {
         Self(self.0.div_euclid(1000) * 1000)
@@ -89,6 +98,24 @@ mod tests {
         assert_eq!(at.to_string(), "2026-03-02T08:15:30Z");
         assert_eq!(at.to_millis_string(), "2026-03-02T08:15:30.250Z");
         assert_eq!(Time::parse("2026-03-02T10:15:30+02:00").unwrap().to_string(), "2026-03-02T08:15:30Z");
+    }
+
+    #[test]
+    fn since_is_a_time_or_a_duration_before_now() {
+        let now = Time::parse("2026-03-02T08:15:30Z").unwrap();
+        for (text, want) in [
+            ("2h", "2026-03-02T06:15:30Z"),
+            ("90m", "2026-03-02T06:45:30Z"),
+            ("45s", "2026-03-02T08:14:45Z"),
+            ("1d 12h", "2026-02-28T20:15:30Z"),
+            ("1w", "2026-02-23T08:15:30Z"),
+            ("2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(Time::parse_since(text, now).unwrap().to_string(), want, "{text}");
+        }
+        for text in ["", "yesterday", "2", "1 month", "h"] {
+            assert!(Time::parse_since(text, now).is_err(), "{text}");
+        }
     }
 
     #[test]

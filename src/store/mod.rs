@@ -27,6 +27,7 @@ mod overlay;
 mod patient;
 mod prune;
 mod raw;
+mod repair;
 mod rows;
 mod tables;
 pub mod testing;
@@ -38,6 +39,7 @@ pub use commit::{Done, Job, Work};
 pub use error::StoreError;
 pub use keys::Span;
 pub use raw::{Flow, Raw, ReadTx, WriteTx};
+pub use repair::{Repaired, repair};
 pub use tables::TableId;
 pub use view::{Mark, Settled, Stamp, Undecidable, View};
 
@@ -82,9 +84,17 @@ impl Store {
         Self::owned(path, open::open_once(path, ids, migrate::STEPS)?)
     }
 
-    /// Whether some process owns the store at `path` right now. Migrates nothing.
+    /// Whether some process owns the store at `path` right now. Changes nothing.
     pub fn is_owned(path: &Path) -> bool {
-        matches!(open::open_existing(path, migrate::STEPS, false), Err(StoreError::Busy))
+        open::is_owned(path)
+    }
+
+    /// Whether the store at `path` can be opened for writing and every page of it is whole. Changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] while somebody has it open; otherwise what its next owner would meet.
+    pub fn rehearse(path: &Path) -> Result<(), StoreError> {
+        open::rehearse(path)
     }
 
     fn owned(path: &Path, (database, id): open::Opened) -> Result<Self, StoreError> {

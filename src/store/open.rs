@@ -5,7 +5,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -149,6 +149,23 @@ fn inspect_overlay(path: &Path) -> Result<Label, StoreError> {
     label(path, &database)
 }
 
+/// Whether somebody has the file open for writing.
+pub(super) fn is_owned(path: &Path) -> bool {
+    matches!(check_kind(path).and_then(|()| inspect_overlay(path)), Err(StoreError::Busy))
+}
+
+/// Opens the file as its owner would and checks every page of it, with every write kept in memory.
+///
+/// # Errors
+/// [`StoreError::Busy`] while somebody has it open; otherwise what an owner would meet.
+pub(super) fn rehearse(path: &Path) -> Result<(), StoreError> {
+    check_kind(path)?;
+    let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| StoreError::io(path, error))?;
+    let backend = OverlayBackend::new(file).map_err(|error| StoreError::database(path, error))?;
+    let mut database = catching(path, || exclusive_builder().create_with_backend(backend))?;
+    catching(path, || database.check_integrity()).map(drop)
+}
+
 /// Whether the file can be a store at all, by its first bytes.
 fn check_kind(path: &Path) -> Result<(), StoreError> {
     let foreign = |what: &str| Err(StoreError::Foreign(format!("{} {what}", path.display())));
@@ -183,10 +200,24 @@ fn check_kind(path: &Path) -> Result<(), StoreError> {
 /// How much of the file the header takes that says how long the file is (redb's file format, version 3).
 const HEADER_BYTES: u64 = 32;
 
+/// The flag behind the first bytes that says that the file was not closed.
+const NOT_CLOSED: u8 = 2;
+/// The flag beside it that says that the last commit was known to be whole when it was made.
+const LAST_IS_WHOLE: u8 = 4;
+
+/// Makes redb check every page of the file at its next open, and take the commit before the last one where the last one
+/// is damaged. A file that says that it was closed, or that its last commit is whole, is believed.
+pub(super) fn mark_doubtful(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let (mut flags, at) = ([0], MAGIC.len() as u64);
+    file.read_exact_at(&mut flags, at)?;
+    file.write_all_at(&[(flags[0] | NOT_CLOSED) & !LAST_IS_WHOLE], at)?;
+    file.sync_all()
+}
+
 /// The length that a cleanly closed file says it has. A reader of redb's does not look at it and would meet the end of a
 /// file that was cut short only when it comes to a page behind it. `None` while somebody writes, or after a kill.
 fn closed_len(header: &[u8]) -> Option<u64> {
-    const NOT_CLOSED: u8 = 2;
     if header.get(MAGIC.len())? & NOT_CLOSED != 0 {
         return None;
     }
@@ -246,7 +277,7 @@ fn create(path: &Path, ids: &dyn Ids, steps: &[Step]) -> Result<(), StoreError> 
 }
 
 /// What unfinished new stores are called; a killed process leaves one.
-fn leftover_prefix(path: &Path) -> String {
+pub(super) fn leftover_prefix(path: &Path) -> String {
     format!(".{}.new-", path.file_name().unwrap_or_default().to_string_lossy())
 }
 

@@ -4,6 +4,7 @@
 //! through the folder's own descriptor and never through a symbolic link; a record is exchanged with its successor
 //! rather than overwritten; and what came out, when it is not what was read, is joined in.
 
+mod aside;
 mod batch;
 mod find;
 mod folder;

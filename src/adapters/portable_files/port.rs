@@ -1,6 +1,6 @@
 //! The port: the folder opened anew for every call, since git may replace it between two.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::portable::files::{Export, FileError, Held, Located, Look, Written};
@@ -48,6 +48,11 @@ impl PortableDir {
     /// The folder at `path`, whether it exists or not.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     fn open(&self) -> Result<Option<PortableFolder>, FileError> {

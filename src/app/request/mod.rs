@@ -84,6 +84,10 @@ pub enum Order {
     Drop(EntryId),
     /// Portable files up to date.
     Export,
+    /// The portable files of these items up to date, and what a crash left of them joined in.
+    ExportItems(Vec<WorkItemRef>),
+    /// Records of these items follow what tmux says: a session whose pane is surely gone has none any more.
+    MarkGone(Vec<WorkItemRef>),
 }
 
 /// Answers, as `--json` prints them.
@@ -106,6 +110,8 @@ pub enum Response {
     Effect(Option<Box<DispatchDetail>>),
     /// To [`Order::Retry`] and [`Order::Drop`].
     Dispatched(Dispatched),
-    /// To [`Order::Export`].
+    /// To [`Order::Export`] and [`Order::ExportItems`].
     Exported(Exported),
+    /// To [`Order::MarkGone`]: the sessions whose pane is gone.
+    MarkedGone(Vec<String>),
 }

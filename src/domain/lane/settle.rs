@@ -192,13 +192,7 @@ impl Settling<'_> {
         let lost = self.work.life().cloned();
         let current = self.session().and_then(Session::life).cloned();
         if current.is_some() && current == lost {
-            // Without a life the delivery asks for a spawn first; a pause is kept.
-            self.change(|session| {
-                session.state = match &session.state {
-                    SessionState::Paused(_) => SessionState::Paused(None),
-                    _ => SessionState::Starting,
-                };
-            });
+            self.change(Session::lose_life);
         }
         for mut effect in self.effects() {
             effect.attempts += 1;

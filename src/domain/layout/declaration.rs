@@ -69,6 +69,16 @@ pub const GENERATED_PATHS: &[GeneratedPath] = &[
         why: "it holds what the store holds, and goes back only on the machine it was made on",
     },
     GeneratedPath {
+        name: "damaged store",
+        accessor: "damaged_store",
+        path: |layout| layout.damaged_store("<n>"),
+        default: "<root>/local/state.redb.damaged-<n>",
+        portable: false,
+        writer: "`doctor --fix`",
+        holds: "a damaged store as it was before a copy of it was repaired",
+        why: "it is kept for whoever wants to look into it, on the machine it was damaged on",
+    },
+    GeneratedPath {
         name: "owner",
         accessor: "owner_file",
         path: StateLayout::owner_file,

@@ -75,6 +75,11 @@ impl StateLayout {
         self.local.join(format!("state.redb.v{version}"))
     }
 
+    /// A damaged database as it was before `doctor --fix` repaired a copy of it; `when` is a number.
+    pub fn damaged_store(&self, when: &str) -> PathBuf {
+        self.local.join(format!("state.redb.damaged-{when}"))
+    }
+
     /// Who owns the database.
     pub fn owner_file(&self) -> PathBuf {
         self.local.join("owner.json")

@@ -391,3 +391,72 @@ fn what_is_written_into_a_file_that_was_taken_away_is_not_answered_as_durable() 
     assert_eq!(store.read(|view| waiting(view)).unwrap(), [1, 5], "what was refused was not done");
     assert_sound(&store);
 }
+
+#[test]
+fn k53_d09_a_damaged_store_is_repaired_on_a_copy_that_is_opened_or_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, store) = on_disk(&dir);
+    for number in 1..40 {
+        store.write(move |tx| accept(tx, 1, number)).unwrap();
+    }
+    store.close().unwrap();
+    let whole = fs::read(&path).unwrap();
+    let read = |path: &Path| {
+        let reader = Reader::open(path)?;
+        reader.read(|view| {
+            check(view)?;
+            waiting(view)
+        })
+    };
+    let (mut repaired, mut refused) = (0, 0);
+    assert!(Store::rehearse(&path).is_ok() && fs::read(&path).unwrap() == whole);
+    for page in (1..whole.len() / 4096).step_by(4) {
+        let mut damaged = whole.clone();
+        if damaged[page * 4096..][..4096].iter().all(|byte| *byte == 0) {
+            continue;
+        }
+        damaged[page * 4096 + 8..][..120].fill(0xA5);
+        fs::write(&path, &damaged).unwrap();
+        let kept = dir.path().join(format!("kept-{page}"));
+        let sound = Store::rehearse(&path).is_ok();
+        assert!(fs::read(&path).unwrap() == damaged, "page {page}: a rehearsal changed the file");
+        assert!(!sound || Store::open(&path, &ids()).is_ok(), "page {page}: the rehearsal promised too much");
+        fs::write(&path, &damaged).unwrap();
+        match crate::store::repair(&path, &kept) {
+            Ok(made) => {
+                assert!(fs::read(&kept).unwrap() == damaged, "page {page}: what was there is kept byte for byte");
+                let left = read(&path).unwrap_or_else(|error| panic!("page {page}: {error}"));
+                assert!(left.len() >= 38, "page {page}: {} of 39 are left", left.len());
+                assert!(made.changed || left.len() == 39, "page {page}");
+                repaired += usize::from(made.changed);
+            }
+            Err(error) => {
+                assert!(
+                    matches!(error, StoreError::Damaged(_) | StoreError::Foreign(_) | StoreError::FormatUpgrade(_)),
+                    "page {page}: {error:?}"
+                );
+                assert!(fs::read(&path).unwrap() == damaged, "page {page}: a refused repair changed the file");
+                assert!(!kept.exists());
+                refused += 1;
+            }
+        }
+    }
+    assert!(repaired > 0 && refused > 0, "{repaired} {refused}");
+}
+
+#[test]
+fn d09_a_store_in_use_is_neither_copied_nor_repaired() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, store) = on_disk(&dir);
+    let kept = dir.path().join("kept");
+    assert!(matches!(crate::store::repair(&path, &kept), Err(StoreError::Busy)));
+    assert!(matches!(Store::rehearse(&path), Err(StoreError::Busy)));
+    store.close().unwrap();
+    let reader = Reader::open(&path).unwrap();
+    assert!(matches!(crate::store::repair(&path, &kept), Err(StoreError::Busy)), "a reader has it open");
+    drop(reader);
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+    assert!(!crate::store::repair(&path, &kept).unwrap().changed);
+    // What was kept is a store that opens.
+    assert!(Reader::open(&kept).is_ok());
+}

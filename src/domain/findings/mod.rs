@@ -1,6 +1,13 @@
-//! What `doctor` finds: a thing, how bad it is, why it matters and what to do.
+//! What `doctor` finds: a thing, how bad it is, why it matters and what to do. Each kind has a stable id, `area.kind`.
+
+mod fix;
+pub mod places;
+pub mod programs;
+pub mod secret;
 
 use serde::Serialize;
+
+pub use fix::Fix;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -22,7 +29,9 @@ pub enum Severity {
 pub struct Finding {
     /// How bad.
     pub severity: Severity,
-    /// What was looked at: `configuration`, `store`, `portable`, `tmux`, ...
+    /// Which kind, `store.damaged`; stable.
+    pub id: &'static str,
+    /// What was looked at: `configuration`, `store`, `portable`, `tmux`, ...; the first part of the id.
     pub area: &'static str,
     /// What was found, on what.
     pub what: String,
@@ -32,27 +41,42 @@ pub struct Finding {
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todo: Option<String>,
+    /// What `doctor --fix` would do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Fix>,
 }
 
 impl Finding {
+    fn new(severity: Severity, id: &'static str, what: String) -> Self {
+        let area = id.split_once('.').map_or(id, |(area, _)| area);
+        Self { severity, id, area, what, why: None, todo: None, fix: None }
+    }
+
     /// Something that is as it should be.
-    pub fn ok(area: &'static str, what: impl Into<String>) -> Self {
-        Self { severity: Severity::Ok, area, what: what.into(), why: None, todo: None }
+    pub fn ok(id: &'static str, what: impl Into<String>) -> Self {
+        Self::new(Severity::Ok, id, what.into())
     }
 
     /// Something good to know.
-    pub fn note(area: &'static str, what: impl Into<String>) -> Self {
-        Self { severity: Severity::Note, ..Self::ok(area, what) }
+    pub fn note(id: &'static str, what: impl Into<String>) -> Self {
+        Self::new(Severity::Note, id, what.into())
     }
 
     /// Something somebody should look at.
-    pub fn warning(area: &'static str, what: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::ok(area, what) }
+    pub fn warning(id: &'static str, what: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, id, what.into())
     }
 
     /// Something that does not work.
-    pub fn error(area: &'static str, what: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, ..Self::ok(area, what) }
+    pub fn error(id: &'static str, what: impl Into<String>) -> Self {
+        Self::new(Severity::Error, id, what.into())
+    }
+
+    /// The finding with what `doctor --fix` would do.
+    #[must_use]
+    pub fn fixed_by(mut self, fix: Fix) -> Self {
+        self.fix = Some(fix);
+        self
     }
 
     /// The finding with why it matters.
