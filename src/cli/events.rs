@@ -79,12 +79,12 @@ fn follow(mut trail: Trail<'_>, wanted: &Wanted, before: &[Json], context: &Cont
         let one = |event: &Json| if context.out.is_json() { format!("{event}\n") } else { line(event) };
         if lines.is_empty() { Ok(()) } else { context.out.data(&lines.iter().map(one).collect::<String>()) }
     };
-    print(before)?;
     let mut failed = None;
+    // Printed inside: whoever interrupts because of what he reads is heard.
+    let mut lines = before.to_vec();
     let mut look = || -> Result<(), Failure> {
-        let mut lines = Vec::new();
         trail.news(&mut |line| lines.extend(wanted.wants(&line).then_some(line)))?;
-        print(&lines)
+        print(&std::mem::take(&mut lines))
     };
     let ended = until_interrupted(LOOK, || match look() {
         Ok(()) => !context.out.is_left(),

@@ -169,10 +169,7 @@ mod tests {
         ] {
             let found = dead(&letter(reason));
             assert_eq!((found.id, found.severity), (id, Severity::Warning));
-            assert!(
-                found.what.contains("`e1`, end for github:octo/hello#7")
-                    && found.what.contains("it did not end")
-            );
+            assert!(found.what.contains("`e1`, end for github:octo/hello#7") && found.what.contains("it did not end"));
             assert!(found.todo.unwrap().contains(todo) && found.why.is_some());
         }
         let many: Vec<_> = (0..50).map(|number| (number, letter(DeadReason::Unknown))).collect();
