@@ -115,6 +115,11 @@ fn local_mode(local: &Path) -> Finding {
 
 fn daemon(setting: &Setting) -> Vec<Finding> {
     match owner(setting) {
+        Some(owner) if owner.is_stopped() => vec![
+            Finding::error("daemon", format!("the {} with pid {} is stopped", owner.kind, owner.pid))
+                .because("nothing is taken or delivered, and nobody else can own the store meanwhile")
+                .todo("it was suspended by a signal or a debugger; let it go on"),
+        ],
         Some(owner) if owner.version != env!("CARGO_PKG_VERSION") => {
             let what = format!("the {} with pid {} is version {}", owner.kind, owner.pid, owner.version);
             vec![

@@ -83,8 +83,16 @@ impl Store {
     }
 
     /// Whether some process owns the store at `path` right now. Migrates nothing.
-    pub fn is_owned(path: &Path) -> bool {
-        matches!(open::open_existing(path, migrate::STEPS, false), Err(StoreError::Busy))
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the file cannot be looked at: then nobody knows.
+    pub fn is_owned(path: &Path) -> Result<bool, StoreError> {
+        match open::open_existing(path, migrate::STEPS, false) {
+            Err(StoreError::Busy) => Ok(true),
+            Err(error @ StoreError::Io { .. }) => Err(error),
+            // One that is missing, or that its owner could not have opened, has none.
+            Ok(_) | Err(_) => Ok(false),
+        }
     }
 
     fn owned(path: &Path, (database, id): open::Opened) -> Result<Self, StoreError> {
