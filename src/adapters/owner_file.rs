@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ pub struct Owner {
     /// Its control socket, when it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<PathBuf>,
+    /// Device and inode of the store's file: a copy of the folder has another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<[u64; 2]>,
 }
 
 /// An owner file that could not be written, and why.
@@ -49,7 +52,19 @@ impl Owner {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             receiver: None,
             socket: None,
+            store: None,
         }
+    }
+
+    /// The same as the owner of the store in the file `store`.
+    #[must_use]
+    pub fn of(self, store: &Path) -> Self {
+        Self { store: identity(store), ..self }
+    }
+
+    /// Whether it does not own the store in the file `store` but one that this was copied from.
+    fn owns_another(&self, store: &Path) -> bool {
+        self.store.is_some_and(|own| identity(store).is_some_and(|found| found != own))
     }
 
     /// Whether that very process still runs.
@@ -78,9 +93,13 @@ pub fn read(path: &Path) -> Option<Owner> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// The living process that says it owns the store.
-pub fn living(path: &Path) -> Option<Owner> {
-    read(path).filter(|owner| owner.liveness() == Liveness::Live)
+/// The living process that says at `path` that it owns the store in the file `store`.
+pub fn living(path: &Path, store: &Path) -> Option<Owner> {
+    read(path).filter(|owner| owner.liveness() == Liveness::Live && !owner.owns_another(store))
+}
+
+fn identity(file: &Path) -> Option<[u64; 2]> {
+    fs::metadata(file).ok().map(|found| [found.dev(), found.ino()])
 }
 
 /// Says who owns the store.
@@ -122,10 +141,25 @@ pub fn write_pid(path: &Path, owner: &Owner) -> Result<(), OwnerFileError> {
         .map_err(|source| OwnerFileError { path: path.into(), source })
 }
 
-/// Empties a file that says who owns the store; it is never unlinked, so nobody else's is.
+/// Empties a file in which this process says that it owns the store, at its end. It is never unlinked, and one that
+/// names somebody else is his: where the folder was replaced under its owner, that is the owner of the new one.
 pub fn empty(path: &Path) {
-    // At the end nobody is left to hear that it could not be emptied, and nothing depends on it.
+    let names_us = |text: &[u8]| first_number(text) == Some(std::process::id());
+    if fs::read(path).is_ok_and(|text| names_us(&text)) {
+        clear(path);
+    }
+}
+
+/// Empties such a file whoever it names: one that was left behind.
+pub fn clear(path: &Path) {
+    // Nobody is left to hear that it could not be emptied, and nothing depends on it.
     let _ = fs::OpenOptions::new().write(true).truncate(true).open(path);
+}
+
+/// The pid in either of the two files: it is the first number of both.
+fn first_number(text: &[u8]) -> Option<u32> {
+    let digits = text.iter().skip_while(|byte| !byte.is_ascii_digit()).take_while(|byte| byte.is_ascii_digit());
+    String::from_utf8(digits.copied().collect()).ok()?.parse().ok()
 }
 
 /// Length of a file that is overwritten in one piece; longer texts are as long as they are.
@@ -179,8 +213,23 @@ mod tests {
             fs::write(&path, text).unwrap();
             assert_eq!(read_pid(&path), PidFile::Stale, "{text:?}");
         }
-        empty(&path);
+        clear(&path);
         assert_eq!(read_pid(&path), PidFile::Empty);
+    }
+
+    #[test]
+    fn k61_a_file_that_names_somebody_else_is_not_emptied() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, pid_file) = (dir.path().join("owner.json"), dir.path().join("the-loop.pid"));
+        let this = Owner::this("daemon");
+        for (owner, left) in [(Owner { pid: this.pid + 1, ..this.clone() }, true), (this, false)] {
+            write(&path, &owner).unwrap();
+            write_pid(&pid_file, &owner).unwrap();
+            for file in [&path, &pid_file] {
+                empty(file);
+                assert_eq!(fs::metadata(file).unwrap().len() > 0, left, "{file:?} of {owner:?}");
+            }
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::exit::{Failure, Kind};
 use super::setting::{owner, store_failure};
 use crate::adapters::owner_file::{self, Owner};
+use crate::adapters::processes;
 use crate::adapters::system::RandomIds;
 use crate::app::App;
 use crate::app::order::Answered;
@@ -19,7 +20,7 @@ use crate::daemon::control::wire::{Answer, Hello, PROGRAM, Phase};
 use crate::store::{Store, StoreError};
 
 /// How long a dying owner, a command's moment or somebody's repair is waited for.
-const MOMENT: Duration = Duration::from_secs(2);
+pub(super) const MOMENT: Duration = Duration::from_secs(2);
 /// How long a daemon that starts or stops is waited for.
 const CHANGE: Duration = Duration::from_secs(20);
 /// How long an answer may take.
@@ -108,9 +109,18 @@ pub(super) fn ask(setting: &Setting, asked: &Call, limit: Duration) -> Result<As
     }
 }
 
-/// Trouble from an owner that is ending is no answer: it is asked again, or the store taken once it is free.
+/// The owner that listens on `socket`. Only an owner listens there, and it takes the socket away before it ends.
+pub(super) fn listening(socket: &std::path::Path) -> Option<Owner> {
+    let Ok(Answer::Hello(hello)) = call(socket, &Call::Hello, MOMENT) else { return None };
+    let started = processes::start_time(hello.pid)?;
+    let Hello { pid, kind, program, .. } = hello;
+    Some(Owner { pid, started, kind, version: program, receiver: None, socket: Some(socket.to_owned()), store: None })
+}
+
+/// Trouble from an owner that is ending is no answer: it is asked again, or the store taken once it is free. One that has
+/// gone since it answered was ending.
 fn is_stopping(socket: &std::path::Path) -> bool {
-    matches!(call(socket, &Call::Hello, MOMENT), Ok(Answer::Hello(hello)) if hello.phase == Phase::Stopping)
+    !matches!(call(socket, &Call::Hello, MOMENT), Ok(Answer::Hello(hello)) if hello.phase != Phase::Stopping)
 }
 
 /// The owner is suspended, and nothing it holds comes free until it goes on.
@@ -151,7 +161,8 @@ struct Moment<'s> {
 impl<'s> Moment<'s> {
     fn begin(setting: &'s Setting, store: Store, order: &Order) -> Result<Self, Failure> {
         // Advisory: a command whose name cannot be written still owns the store.
-        let _ = owner_file::write(&setting.layout.owner_file(), &Owner::this("command"));
+        let _ =
+            owner_file::write(&setting.layout.owner_file(), &Owner::this("command").of(&setting.layout.store_file()));
         let app = match order {
             Order::Export => setting.app_for_files(store.clone())?,
             _ => setting.app(store.clone())?,

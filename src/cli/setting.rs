@@ -32,9 +32,14 @@ pub(super) fn order(setting: &Setting, order: &Order) -> Result<Response, Failur
     ask::order(setting, order).map(|(response, _)| response)
 }
 
-/// The living owner of the store, as it says itself.
+/// The living owner of the store, as it says itself: in its file or, when that is gone, over its socket.
 pub(super) fn owner(setting: &Setting) -> Option<Owner> {
-    owner_file::living(&setting.layout.owner_file())
+    let layout = &setting.layout;
+    let written = owner_file::read(&layout.owner_file()).is_some();
+    match owner_file::living(&layout.owner_file(), &layout.store_file()) {
+        None if !written => ask::listening(&layout.control_socket()),
+        found => found,
+    }
 }
 
 /// A store's error with its owner's name.
@@ -45,7 +50,8 @@ pub(super) fn store_failure(setting: &Setting, error: StoreError) -> Failure {
         StoreError::Busy if owner.is_stopped() => ask::stopped(&owner),
         StoreError::Busy => {
             let text = format!("the store is owned by the {kind} with pid {pid} (version {version})");
-            Failure::new(Kind::StoreBusy, text).hint("wait for its end and try again; `the-loop status` shows it")
+            let shown = if kind == "daemon" { "; `the-loop status` shows it" } else { "" };
+            Failure::new(Kind::StoreBusy, text).hint(format!("wait for its end and try again{shown}"))
         }
         error @ (StoreError::Older { .. } | StoreError::Newer { .. }) if version.as_str() != PROGRAM => {
             let text =

@@ -8,7 +8,8 @@ use super::exit::{Exit, Failure, Kind};
 use super::setting::{owner, setting};
 use crate::adapters::{earlier_daemon, processes};
 use crate::daemon::compose::Setting;
-use crate::daemon::run::{self, Mode, Ready};
+use crate::daemon::run::{self, Ready};
+use crate::domain::harness::Mode;
 
 /// Arguments of `start`.
 #[derive(Debug, clap::Args)]
@@ -32,14 +33,15 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
 
 /// Starts one in the background and waits until it is ready or says why not.
 pub(super) fn begin(setting: &Setting, context: &Context) -> Result<Exit, Failure> {
-    beside_nobody(setting)?;
+    may_start(setting)?;
     let ready = detach::start(setting, context)?;
     context.out.result(|| ready.document.clone(), || ready.text())?;
     Ok(Exit::Done)
 }
 
-/// Refuses beside a daemon that runs, of this system or of the earlier one.
-fn beside_nobody(setting: &Setting) -> Result<(), Failure> {
+/// Refuses beside a daemon that runs, of this system or of the earlier one, and what could not start anyway: in a wrong
+/// directory nothing is made.
+fn may_start(setting: &Setting) -> Result<(), Failure> {
     if let Some(path) = earlier_daemon::running(setting.layout.root()) {
         return Err(Failure::new(
             Kind::Refused,
@@ -49,7 +51,7 @@ fn beside_nobody(setting: &Setting) -> Result<(), Failure> {
     }
     match owner(setting).filter(|owner| owner.kind == "daemon") {
         Some(owner) => Err(already(owner.pid, &owner.version)),
-        None => Ok(()),
+        None => Ok(run::check(setting)?),
     }
 }
 
@@ -60,12 +62,15 @@ pub(super) fn already(pid: u32, version: &str) -> Failure {
 }
 
 fn serve(setting: &Setting, context: &Context) -> Result<Exit, Failure> {
-    beside_nobody(setting)?;
+    may_start(setting)?;
     if std::process::Command::new("tmux").arg("-V").output().is_err() {
-        context.out.note("`tmux` cannot be run: nothing is delivered until it can; `the-loop doctor` looks again");
+        context.out.note(match setting.mode() {
+            Mode::Terminal => "`tmux` cannot be run: nothing is delivered until it can; `the-loop doctor` looks again",
+            Mode::Once => "`tmux` cannot be run: each delivery of a new session is a process of its own",
+        });
     }
     let path = setting.config.webhooks.gh_webhook.path.clone();
-    run::run(setting, &Mode::Daemon, |ready| announce(context, ready, &path))?;
+    run::run(setting, &run::Mode::Daemon, |ready| announce(context, ready, &path))?;
     context.out.note("stopped");
     Ok(Exit::Done)
 }

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::ask::{Asked, ask};
+use super::ask::{Asked, MOMENT, ask};
 use super::context::Context;
 use super::exit::{Exit, Failure, Kind};
-use super::setting::{owner, setting};
+use super::setting::{owner, setting, store_failure};
 use crate::adapters::owner_file::Owner;
 use crate::daemon::compose::Setting;
 use crate::daemon::control::client::Call;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// Arguments of `stop`.
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub fn run(_: &Args, context: &Context) -> Result<Exit, Failure> {
 
 /// Ends the daemon; its pid, or `None` when none ran.
 pub(super) fn end(setting: &Setting) -> Result<Option<u32>, Failure> {
-    let Some(owner) = owner(setting).filter(|owner| owner.kind == "daemon") else { return nobody(setting) };
+    let Some(owner) = daemon(setting)? else { return Ok(None) };
     match ask(setting, &Call::Stop, ANSWER) {
         Ok(Asked::Answered(_) | Asked::Changing(_)) => {}
         // It does not listen: it starts, or its socket was taken away. The process is the one that wrote the file.
@@ -48,13 +48,29 @@ pub(super) fn end(setting: &Setting) -> Result<Option<u32>, Failure> {
     Ok(Some(owner.pid))
 }
 
-/// Nobody says he is the daemon; when the store is in use all the same, that is no success.
-fn nobody(setting: &Setting) -> Result<Option<u32>, Failure> {
-    match Store::is_owned(&setting.layout.store_file()) {
-        true => Err(Failure::new(Kind::StoreBusy, "the store is in use by a process that does not say who it is")
-            .hint("it may be a command that ends in a moment, or a daemon that has only just begun; try again")),
-        false => Ok(None),
+/// The daemon; `None` once the store is seen free. A command's moment, a daemon that ends and one that has only just
+/// begun are waited for.
+fn daemon(setting: &Setting) -> Result<Option<Owner>, Failure> {
+    let deadline = Instant::now() + MOMENT;
+    loop {
+        let owner = owner(setting);
+        if owner.as_ref().is_some_and(|owner| owner.kind == "daemon") {
+            return Ok(owner);
+        }
+        match Store::is_owned(&setting.layout.store_file()) {
+            Ok(false) => return Ok(None),
+            Ok(true) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+            Ok(true) if owner.is_some() => return Err(store_failure(setting, StoreError::Busy)),
+            Ok(true) => return Err(nameless()),
+            Err(error) => return Err(error.into()),
+        }
     }
+}
+
+/// The store is in use and nobody says so: to stop nothing would be no success.
+fn nameless() -> Failure {
+    Failure::new(Kind::StoreBusy, "the store is in use by a process that does not say who it is")
+        .hint("it may be a command that ends in a moment, or a daemon that has only just begun; try again")
 }
 
 /// Waits for the end of the process and of its hold on the store.

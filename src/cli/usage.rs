@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        for line in ["the-loop", "the-loop config"] {
+        for line in ["the-loop", "the-loop config", "the-loop sessions", "the-loop dispatch", "the-loop webhook"] {
             let wrong = failure(line);
             assert!(wrong.message.starts_with(&format!("`{line}` requires a subcommand")), "{wrong:?}");
         }

@@ -29,10 +29,10 @@ pub enum StartError {
     #[error(transparent)]
     Compose(#[from] ComposeError),
     /// Somebody else owns the store.
-    #[error("already running: the store is owned by {}", describe(owner.as_ref()))]
+    #[error("already running: the store is owned by {}", describe(owner.as_deref()))]
     Owned {
         /// Who, when it says so.
-        owner: Option<Owner>,
+        owner: Option<Box<Owner>>,
     },
     /// No secret, or an address where there must be one.
     #[error(transparent)]
@@ -117,7 +117,8 @@ pub fn check(setting: &Setting) -> Result<(), StartError> {
 pub fn run(setting: &Setting, mode: &Mode<'_>, ready: impl FnOnce(&Ready)) -> Result<(), StartError> {
     let store = match open_store(&setting.layout) {
         Err(StoreError::Busy) => {
-            return Err(StartError::Owned { owner: owner_file::living(&setting.layout.owner_file()) });
+            let owner = owner_file::living(&setting.layout.owner_file(), &setting.layout.store_file());
+            return Err(StartError::Owned { owner: owner.map(Box::new) });
         }
         opened => opened?,
     };
@@ -142,7 +143,8 @@ async fn serve(
 ) -> Result<(), StartError> {
     let mut signals = Signals::listen()?;
     let place = setting.control_place(store);
-    let owner = Owner { socket: Some(place.path().to_owned()), ..Owner::this(mode.kind()) };
+    let owner =
+        Owner { socket: Some(place.path().to_owned()), ..Owner::this(mode.kind()).of(&setting.layout.store_file()) };
     owner_file::write(&setting.layout.owner_file(), &owner)?;
     let daemon = matches!(mode, Mode::Daemon);
     let gate = if daemon { gate(setting)? } else { None };

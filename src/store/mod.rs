@@ -85,7 +85,10 @@ impl Store {
     }
 
     /// Whether some process owns the store at `path` right now. Changes nothing.
-    pub fn is_owned(path: &Path) -> bool {
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the file cannot be looked at: then nobody knows.
+    pub fn is_owned(path: &Path) -> Result<bool, StoreError> {
         open::is_owned(path)
     }
 

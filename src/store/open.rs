@@ -150,8 +150,16 @@ fn inspect_overlay(path: &Path) -> Result<Label, StoreError> {
 }
 
 /// Whether somebody has the file open for writing.
-pub(super) fn is_owned(path: &Path) -> bool {
-    matches!(check_kind(path).and_then(|()| inspect_overlay(path)), Err(StoreError::Busy))
+///
+/// # Errors
+/// The file cannot be looked at.
+pub(super) fn is_owned(path: &Path) -> Result<bool, StoreError> {
+    match check_kind(path).and_then(|()| inspect_overlay(path)) {
+        Err(StoreError::Busy) => Ok(true),
+        Err(error @ StoreError::Io { .. }) => Err(error),
+        // One that is missing, or that its owner could not have opened, has none.
+        Ok(_) | Err(_) => Ok(false),
+    }
 }
 
 /// Opens the file as its owner would and checks every page of it, with every write kept in memory.

@@ -134,7 +134,7 @@ fn said(progress: &Progress) -> Vec<Finding> {
 fn nobody(setting: &Setting) -> Vec<Finding> {
     let layout = &setting.layout;
     let store = layout.store_file();
-    if matches!(places::look(&store), Ok(Some(place)) if !place.is_folder) && Store::is_owned(&store) {
+    if matches!(places::look(&store), Ok(Some(place)) if !place.is_folder) && Store::is_owned(&store).unwrap_or(false) {
         return vec![
             Finding::error("daemon.unnamed", "the store is in use by a process that does not say who it is")
                 .because("commands cannot reach it, and the daemon cannot start beside it")

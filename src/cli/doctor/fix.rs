@@ -144,7 +144,7 @@ fn empty(setting: &Setting, path: &Path) -> Result<String, Failure> {
         false => owner_file::read(path).is_some_and(|owner| owner.liveness() == Liveness::Dead),
     };
     if is_stale {
-        owner_file::empty(path);
+        owner_file::clear(path);
     }
     held.map_or(Ok(()), Store::close)?;
     Ok(if is_stale { "it names nobody now" } else { "there is nothing to do any more" }.to_owned())

@@ -23,6 +23,7 @@ mod wait;
 
 /// Arguments of `sessions`.
 #[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = false)]
 pub struct Args {
     /// Read the store in this directory instead of the configured one
     #[arg(long, global = true, value_name = "DIR", display_order = 90)]

@@ -88,10 +88,17 @@ impl Place {
             .map_err(|source| io_error(&self.path, source))
     }
 
-    /// Removes the socket at its owner's end.
-    pub fn remove(&self) {
-        // One that cannot be removed is a stale file for the next owner.
-        let _ = fs::remove_file(&self.path);
+    /// Which file lies there: what [`Place::remove`] knows it by.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        fs::symlink_metadata(&self.path).ok().map(|found| (found.dev(), found.ino()))
+    }
+
+    /// Removes the socket at its owner's end. Another file there is somebody else's: the folder was replaced.
+    pub fn remove(&self, own: Option<(u64, u64)>) {
+        if own.is_some() && self.identity() == own {
+            // One that cannot be removed is a stale file for the next owner.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 

@@ -57,6 +57,8 @@ pub trait Control: Send + Sync + 'static {
 pub struct Bound {
     listener: UnixListener,
     place: Place,
+    /// Which file the socket is.
+    identity: Option<(u64, u64)>,
 }
 
 /// Binds the socket. Only the store's owner may: it takes away what an earlier owner left.
@@ -68,7 +70,7 @@ pub fn bind(place: &Place) -> Result<Bound, PlaceError> {
     let bound = UnixListener::bind(place.path());
     let listener = bound.map_err(|source| PlaceError::Io { path: place.path().to_owned(), source })?;
     place.protect()?;
-    Ok(Bound { listener, place: place.clone() })
+    Ok(Bound { listener, identity: place.identity(), place: place.clone() })
 }
 
 /// Serves until `shutdown` becomes true or its sender is gone; then the socket is removed, and answers under way get a
@@ -101,7 +103,14 @@ pub async fn serve(bound: Bound, control: Arc<dyn Control>, mut shutdown: watch:
             },
         }
     }
-    bound.place.remove();
+    bound.place.remove(bound.identity);
+    // Who connected before that hears that it ends; cut off he could not know what became of what he asked.
+    while let Ok(Ok((stream, _))) = timeout(Duration::ZERO, bound.listener.accept()).await {
+        if is_ours(&stream) {
+            let control = control.clone();
+            connections.spawn(async move { drop(drive(stream, control).await) });
+        }
+    }
     drop(bound);
     let _ = timeout(END, async { while connections.join_next().await.is_some() {} }).await;
     connections.shutdown().await;

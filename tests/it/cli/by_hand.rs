@@ -72,7 +72,8 @@ fn what_is_said_beside_a_result_depends_on_how_loud_it_may_be() {
 /// The rows of one item under the key of another: what no version of the program writes.
 fn cross(place: &Place) {
     let database = redb::Database::open(place.path("repo/.the-loop/local/state.redb")).expect("the store");
-    let key = |number: u64| format!("github:octo/hello#{number}\0\u{5}").into_bytes();
+    // The item's own row lies in place 5 behind its name.
+    let key = |number: u64| format!("github:octo/hello#{number}\0\x05").into_bytes();
     let reading = database.begin_read().expect("a snapshot");
     let seven = reading.open_table(ITEMS).expect("items").get(key(7).as_slice()).expect("a row").expect("item 7");
     let seven = seven.value().to_vec();

@@ -177,6 +177,7 @@ fn a_start_that_fails_says_why_and_leaves_nothing_behind() {
     assert_ne!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stderr.starts_with("error: ") && ran.stdout.is_empty(), "{ran:?}");
     assert_eq!(world.run("status --json").json()["daemon"], serde_json::Value::Null);
+    assert!(!world.path("repo/.the-loop/local").exists() && !world.path("repo/.the-loop/logs").exists());
     world.configure("");
     let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let config = world.path("repo/.the-loop/cli-config.yaml");
@@ -311,4 +312,121 @@ fn answer(mut stream: std::os::unix::net::UnixStream, body: &str) -> String {
     reader.take(length).read_to_end(&mut Vec::new()).unwrap();
     write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len()).unwrap();
     first
+}
+
+#[test]
+fn k61_a_daemon_whose_folder_was_replaced_takes_nothing_from_its_successor() {
+    let world = World::asleep("");
+    let old = start(&world);
+    fs::rename(world.path("repo/.the-loop/local"), world.path("repo/.the-loop/away")).unwrap();
+    let new = start(&world);
+    assert!(old.lives());
+    signal(old.pid, Signal::TERM);
+    wait_for("the old daemon to end", PATIENCE, || !old.lives());
+    assert_eq!(world.done("status --json").json()["daemon"]["daemon"]["pid"], new.pid);
+    world.done("sessions pause octo/hello#61");
+    assert!(fs::read_to_string(world.path("repo/.the-loop/the-loop.pid")).unwrap().starts_with(&new.pid.to_string()));
+    assert_eq!(world.done("stop").stdout, format!("stopped: pid {}\n", new.pid));
+    assert!(!new.lives());
+}
+
+#[test]
+fn k60_a_command_s_moment_is_waited_for_by_stop_and_restart() {
+    let world = World::asleep("");
+    world.done("sessions pause octo/hello#60");
+    let store = world.path("repo/.the-loop/local/state.redb");
+    for line in ["stop", "restart"] {
+        let held = the_loop::store::Store::open(&store, &the_loop::adapters::system::RandomIds).unwrap();
+        let mut command = world.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // One that waits sleeps between its looks; one that does not has ended.
+        let status = format!("/proc/{}/status", command.id());
+        let sleeps = || {
+            let status = fs::read_to_string(&status).unwrap_or_default();
+            let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            count.and_then(|count| count.trim().parse::<u32>().ok()).unwrap_or(0)
+        };
+        wait_for("the command to wait", PATIENCE, || sleeps() > 20 || command.try_wait().unwrap().is_some());
+        held.close().unwrap();
+        let ran = Ran::of(command.wait_with_output().unwrap());
+        assert_eq!(ran.code, Some(0), "{line}: {ran:?}");
+    }
+    assert!(world.done("stop").stdout.starts_with("stopped"));
+}
+
+#[test]
+fn k70_an_owner_that_went_after_it_said_that_it_stops_is_no_refusal() {
+    let world = World::asleep("");
+    world.done("sessions pause octo/hello#70");
+    let local = world.path("repo/.the-loop/local");
+    let store =
+        the_loop::store::Store::open(&local.join("state.redb"), &the_loop::adapters::system::RandomIds).unwrap();
+    let socket = local.join("daemon.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let mut owner = the_loop::adapters::owner_file::Owner::this("daemon");
+    owner.socket = Some(socket.clone());
+    the_loop::adapters::owner_file::write(&local.join("owner.json"), &owner).unwrap();
+    let stopping = serde_json::json!({ "trouble": { "kind": "store-busy", "message": "the daemon is stopping" } });
+    let ends = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        fs::remove_file(&socket).unwrap();
+        drop(listener);
+        let asked = answer(stream, &stopping.to_string());
+        the_loop::adapters::owner_file::empty(&local.join("owner.json"));
+        store.close().unwrap();
+        asked
+    });
+    let ran = world.run("sessions stop octo/hello#70");
+    assert!(ends.join().unwrap().starts_with("POST /request"));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
+fn k70_a_store_that_cannot_be_looked_at_is_not_called_stopped() {
+    let world = World::asleep("");
+    fs::write(world.path("repo/.the-loop/local"), "in the way of the folder").unwrap();
+    let ran = world.run("stop");
+    assert!(ran.code == Some(1) && ran.stderr.contains("state.redb"), "{ran:?}");
+}
+
+#[test]
+fn without_a_tmux_a_start_says_what_is_done_instead() {
+    for (runner, said) in [("auto", "a process of its own"), ("tmux", "nothing is delivered")] {
+        let world = World::asleep(&format!("  runner: {runner}\n"));
+        let mut command = world.command("start --foreground");
+        let daemon = command.env("PATH", world.path("user")).stdout(Stdio::null()).stderr(Stdio::piped());
+        let daemon = daemon.spawn().unwrap();
+        wait_for("the daemon to serve", PATIENCE, || world.run("status").code == Some(0));
+        world.done("stop");
+        let ran = Ran::of(daemon.wait_with_output().unwrap());
+        assert!(ran.stderr.starts_with("note: `tmux` cannot be run") && ran.stderr.contains(said), "{runner}: {ran:?}");
+    }
+}
+
+#[test]
+fn k64_a_copy_of_the_checkout_is_not_served_by_the_daemon_of_the_first() {
+    let world = World::asleep("");
+    let daemon = start(&world);
+    let (repo, copy) = (world.path("repo"), world.path("copy"));
+    let copied = std::process::Command::new("cp").args(["-R", "--"]).args([&repo, &copy]).status().unwrap();
+    assert!(copied.success());
+    let run = |line: &str| Ran::of(world.command(line).current_dir(&copy).output().unwrap());
+    assert_eq!(run("status --json").json()["daemon"], serde_json::Value::Null);
+    let paused = run("sessions pause octo/hello#64");
+    assert_eq!(paused.code, Some(0), "{paused:?}");
+    assert!(run("stop").stdout.starts_with("nothing to do"));
+    assert!(daemon.lives());
+    assert!(copy.join(".the-loop/portable/github-octo-hello-64.json").exists());
+    assert!(!world.path("repo/.the-loop/portable/github-octo-hello-64.json").exists());
+}
+
+#[test]
+fn k69_a_daemon_whose_owner_file_was_lost_is_reached_by_its_socket() {
+    let world = World::asleep("");
+    let daemon = start(&world);
+    fs::remove_file(world.path("repo/.the-loop/local/owner.json")).unwrap();
+    assert_eq!(world.done("status --json").json()["daemon"]["daemon"]["pid"], daemon.pid);
+    world.done("sessions pause octo/hello#69");
+    assert_eq!(world.run("start").code, Some(4));
+    assert_eq!(world.done("stop").stdout, format!("stopped: pid {}\n", daemon.pid));
+    assert!(!daemon.lives());
 }

@@ -100,6 +100,8 @@ fn k73_a_stopped_daemon_is_named_with_its_pid_and_looks_go_on() {
             "{line}: {ran:?}"
         );
     }
+    let doctor = world.run("doctor");
+    assert!(doctor.code == Some(1) && doctor.stdout.contains(&format!("pid {} is stopped", world.pid())), "{doctor:?}");
     assert_eq!(world.state(&item), "live");
     assert_eq!(world.done("events --limit 1").stdout.lines().count(), 1);
     signal(world.pid(), Signal::CONT);
@@ -120,7 +122,7 @@ fn k73_a_command_stopped_while_it_ends_an_agent_blocks_nobody() {
     let claimed = || world.done("sessions show octo/hello#733 --json").json()["detail"]["doing"].is_string();
     wait_for("the ending to be claimed", PATIENCE, claimed);
     let store = world.path("repo/.the-loop/local/state.redb");
-    wait_for("the store to be given back", PATIENCE, || !the_loop::store::Store::is_owned(&store));
+    wait_for("the store to be given back", PATIENCE, || !the_loop::store::Store::is_owned(&store).unwrap());
     signal(stop.id(), Signal::STOP);
     // Others own the store meanwhile.
     world.done("sessions start octo/hello#734");
