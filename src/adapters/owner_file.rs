@@ -90,6 +90,8 @@ impl Owner {
 
 /// Who owned the store last; `None` when nobody says so in a form we read.
 pub fn read(path: &Path) -> Option<Owner> {
+    // A pipe of that name would keep its reader waiting.
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 

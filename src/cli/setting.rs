@@ -18,6 +18,24 @@ pub(super) fn setting(context: &Context) -> Result<Setting, Failure> {
     Ok(Setting::new(setup.config, setup.home, setup.file, std::env::vars_os().collect()))
 }
 
+/// The same for commands that speak to a running daemon: beside a configuration that cannot be used, the daemon of the
+/// default root is still found. It goes on with what it read before.
+pub(super) fn setting_of_running(context: &Context) -> Result<Setting, Failure> {
+    let failure = match setting(context) {
+        Err(failure) if failure.kind == Kind::Configuration => failure,
+        other => return other,
+    };
+    let Some((config, home, file)) = context.defaults_beside() else { return Err(failure) };
+    let setting = Setting::new(config, home, Some(file), std::env::vars_os().collect());
+    match owner(&setting) {
+        Some(_) => {
+            context.out.note(&format!("{}; a running daemon goes on with what it read before", failure.message));
+            Ok(setting)
+        }
+        None => Err(failure),
+    }
+}
+
 /// The store for looking, beside whoever owns it; `None` when there is none yet.
 pub(super) fn reader(setting: &Setting) -> Result<Option<Reader>, Failure> {
     match Reader::open(&setting.layout.store_file()) {

@@ -9,7 +9,7 @@ use super::ask::{Asked, ask};
 use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::sessions::local_time;
-use super::setting::{owner, reader, setting};
+use super::setting::{owner, reader, setting_of_running};
 use crate::adapters::owner_file::Owner;
 use crate::adapters::system::SystemClock;
 use crate::app::look;
@@ -39,7 +39,7 @@ enum Daemon {
 
 /// Runs `status`: 0 when every part of the daemon gets on and nothing was given up, else 1.
 pub fn run(_: &Args, context: &Context) -> Result<Exit, Failure> {
-    let setting = setting(context)?;
+    let setting = setting_of_running(context)?;
     let daemon = daemon(&setting)?;
     let status = match reader(&setting)? {
         Some(reader) => match reader.read(|tx| look::answer(tx, &Look::Status, SystemClock.now()))? {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::ask::{Asked, MOMENT, ask};
 use super::context::Context;
 use super::exit::{Exit, Failure, Kind};
-use super::setting::{owner, setting, store_failure};
+use super::setting::{owner, setting_of_running, store_failure};
 use crate::adapters::owner_file::Owner;
 use crate::daemon::compose::Setting;
 use crate::daemon::control::client::Call;
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Runs `stop`.
 pub fn run(_: &Args, context: &Context) -> Result<Exit, Failure> {
-    let setting = setting(context)?;
+    let setting = setting_of_running(context)?;
     match end(&setting)? {
         Some(pid) => context.out.result(|| json!({ "stopped": pid }), || format!("stopped: pid {pid}\n"))?,
         None => context.out.result(|| json!({ "stopped": null }), || "nothing to do: no daemon runs\n".to_owned())?,

@@ -82,6 +82,9 @@ fn refusal(commanded: &Commanded) -> Failure {
         "not-applicable" => {
             failure.hint("only a paused or held session resumes; `the-loop sessions show` tells its state")
         }
+        "other-repository" => {
+            failure.hint("`repositories` in the configuration names those whose events are taken; add it there first")
+        }
         "no-record" => {
             failure.hint("it has no session on this machine; `the-loop sessions list` shows those there are")
         }

@@ -65,10 +65,10 @@ fn at(wanted: &'static str) -> impl Filter<Extract = (), Error = Rejection> + Co
 
 /// Matches what does not come from a program of our version.
 fn other_version() -> impl Filter<Extract = (), Error = Rejection> + Copy {
-    warp::header::optional::<String>(PROGRAM_HEADER)
-        .and_then(|program: Option<String>| {
-            let found = if program.as_deref() == Some(PROGRAM) { Err(warp::reject::not_found()) } else { Ok(()) };
-            std::future::ready(found)
+    warp::header::headers_cloned()
+        .and_then(|headers: warp::http::HeaderMap| {
+            let ours = headers.get(PROGRAM_HEADER).is_some_and(|program| program.as_bytes() == PROGRAM.as_bytes());
+            std::future::ready(if ours { Err(warp::reject::not_found()) } else { Ok(()) })
         })
         .untuple_one()
 }

@@ -4,6 +4,7 @@ use super::fixtures::*;
 use super::{Change, DropReason, OperatorCommand, Outcome, Verdict, decide_command};
 use crate::domain::ids::DeliveryId;
 use crate::domain::portable::Command;
+use crate::domain::reference::RepoRef;
 
 fn verbs(outcome: &Outcome) -> Vec<&'static str> {
     outcome.effects.iter().map(|effect| effect.body.verb()).collect()
@@ -38,4 +39,18 @@ fn an_operators_start_needs_no_label() {
     let rows = Rows::new();
     let outcome = decide_command(&command(Command::Start), &rows.view, &rows.policy, at(9));
     assert_eq!((outcome.verdict, verbs(&outcome)), (Verdict::Accepted, vec!["spawn", "deliver"]));
+}
+
+#[test]
+fn an_operators_start_in_a_repository_that_is_not_served_is_refused() {
+    let mut rows = Rows::new();
+    rows.policy.repositories = vec![RepoRef::parse("octo/other").unwrap()];
+    let outcome = decide_command(&command(Command::Start), &rows.view, &rows.policy, at(9));
+    assert_eq!(outcome.verdict, Verdict::Refused(DropReason::OtherRepository));
+    assert!(outcome.changes.is_empty() && outcome.effects.is_empty());
+    // What runs already is ours, whatever its repository is called by now.
+    let mut rows = Rows::new().with_live(7);
+    rows.policy.repositories = vec![RepoRef::parse("octo/other").unwrap()];
+    let outcome = decide_command(&command(Command::Stop), &rows.view, &rows.policy, at(9));
+    assert_eq!(outcome.verdict, Verdict::Accepted);
 }

@@ -4,7 +4,7 @@ use super::control::{self, Applied, Origin};
 use super::draft::Draft;
 use super::records::Seed;
 use super::view::View;
-use super::{DropReason, Outcome, Verdict};
+use super::{DropReason, Outcome, Verdict, guards};
 use crate::domain::event::{Content, Event, Ignored, Repository, Subject, SubjectKind};
 use crate::domain::ids::DeliveryId;
 use crate::domain::item::Item;
@@ -30,6 +30,12 @@ pub struct OperatorCommand {
 pub fn decide_command(command: &OperatorCommand, view: &View, policy: &Policy, now: Time) -> Outcome {
     let event = event_of(&command.item, command.word.as_str(), &command.id);
     let mut draft = Draft::new(&event, view, policy, now);
+    // What is said there would be refused, so an agent for it would hear nobody. An item that has a record is ours,
+    // whatever its repository is called by now.
+    let is_ours = view.item(&command.item).is_some() || guards::serves(&draft, command.item.repo());
+    if command.word == Command::Start && !is_ours {
+        return draft.finish(Verdict::Refused(DropReason::OtherRepository));
+    }
     let subject = subject_of(command, view.item(&command.item));
     let control = Control {
         command: command.word.clone(),

@@ -101,7 +101,10 @@ fn k73_a_stopped_daemon_is_named_with_its_pid_and_looks_go_on() {
         );
     }
     let doctor = world.run("doctor");
-    assert!(doctor.code == Some(1) && doctor.stdout.contains(&format!("pid {} is stopped", world.pid())), "{doctor:?}");
+    assert!(
+        doctor.code == Some(1) && doctor.stdout.contains(&format!("pid {}, which is stopped", world.pid())),
+        "{doctor:?}"
+    );
     assert_eq!(world.state(&item), "live");
     assert_eq!(world.done("events --limit 1").stdout.lines().count(), 1);
     signal(world.pid(), Signal::CONT);
@@ -191,6 +194,10 @@ fn k63_a_half_saved_configuration_keeps_the_policy_and_a_whole_one_replaces_it()
         fs::write(&config, broken).unwrap();
         let troubled = || !status_of(&world, "configuration").is_null();
         wait_for("the trouble to be told", PATIENCE, troubled);
+        let status = world.run("status");
+        if !broken.is_empty() {
+            assert!(status.code == Some(1) && status.stdout.contains("trouble    configuration"), "{status:?}");
+        }
         fs::write(&config, &whole).unwrap();
         wait_for("the trouble to pass", PATIENCE, || configuration().is_null());
     }
