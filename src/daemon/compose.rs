@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
@@ -248,27 +249,34 @@ fn harnesses(configured: &BTreeMap<String, HarnessConfig>) -> Result<BTreeMap<St
 /// # Errors
 /// What the store says.
 pub fn known_servers(tx: &impl View) -> Result<Vec<KnownServer>, StoreError> {
-    let mut items = Vec::new();
+    let (mut servers, mut failed) = (Vec::new(), None);
+    // One item at a time: a large store's items are not held in memory together.
     tx.for_each_item(&mut |item| {
-        items.extend(item.ok().filter(|item| item.session.is_some()));
-        std::ops::ControlFlow::Continue(())
-    })?;
-    let mut servers = Vec::new();
-    for item in items {
-        let endpoints = match tx.endpoints(&item.reference.key()) {
-            // `doctor` names it; the others are known all the same.
-            Err(StoreError::BadRow { .. }) => Vec::new(),
-            endpoints => endpoints?,
+        let Some((item, session)) = item.ok().and_then(|item| Some((item.reference.key(), item.session?))) else {
+            return ControlFlow::Continue(());
         };
-        for life in item.session.iter().chain(&endpoints).filter_map(Session::in_terminal) {
-            let (socket, pid, started) = (life.socket.clone(), life.server_pid, life.server_started);
-            let server = KnownServer { socket, pid, started };
-            if !servers.contains(&server) {
-                servers.push(server);
+        match tx.endpoints(&item) {
+            // `doctor` names it; the others are known all the same.
+            Err(StoreError::BadRow { .. }) => note_servers(&mut servers, [&session]),
+            Ok(endpoints) => note_servers(&mut servers, endpoints.iter().chain([&session])),
+            Err(error) => {
+                failed = Some(error);
+                return ControlFlow::Break(());
             }
         }
+        ControlFlow::Continue(())
+    })?;
+    failed.map_or(Ok(servers), Err)
+}
+
+fn note_servers<'s>(servers: &mut Vec<KnownServer>, sessions: impl IntoIterator<Item = &'s Session>) {
+    for life in sessions.into_iter().filter_map(Session::in_terminal) {
+        let (socket, pid, started) = (life.socket.clone(), life.server_pid, life.server_started);
+        let server = KnownServer { socket, pid, started };
+        if !servers.contains(&server) {
+            servers.push(server);
+        }
     }
-    Ok(servers)
 }
 
 /// Opens the store as its owner.

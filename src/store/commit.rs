@@ -29,8 +29,8 @@ pub struct Job {
 const MAX_GROUP: usize = 512;
 /// Most jobs that wait.
 const MAX_WAITING: usize = 4096;
-/// How long a group waits for those who were just answered to come again. Without it, callers fall into parts that wait
-/// for each other's commits, and each part pays for a commit: two syncs and the pages above what it wrote.
+/// How long a group waits until half of those in flight wait. A commit costs two syncs and the pages above what it wrote,
+/// so few large ones are cheap; with all of them in one, nobody would have anything to do while it is written.
 const GATHERING: Duration = Duration::from_micros(1500);
 
 /// The jobs that wait for the committing thread.
@@ -130,10 +130,10 @@ impl Queue {
         Some(group)
     }
 
-    /// Waits a moment until all that were in flight wait. One caller alone never does.
+    /// Waits a moment until half of all that were in flight wait. One caller alone never does.
     fn gather<'q>(&'q self, mut state: MutexGuard<'q, Waiting>) -> MutexGuard<'q, Waiting> {
         let until = Instant::now() + GATHERING;
-        state.wanted = state.peak.min(MAX_GROUP);
+        state.wanted = state.peak.div_ceil(2).min(MAX_GROUP);
         while state.jobs.len() < state.wanted && !state.closed {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
