@@ -32,7 +32,7 @@ docs: ## write the generated pages
 demo: build ## run the main job end to end on real input, without any account
 	./demo/run
 
-bench: ## measure, each figure beside its target; about three minutes
+bench: ## measure, each figure beside its target; about two minutes
 	$(CARGO) bench --bench bench
 
 install: ## install the binary for this user

@@ -150,11 +150,12 @@ async fn serve(
     let gate = if daemon { gate(setting)? } else { None };
     let listener = if daemon { listener(setting).await? } else { None };
     let address = listener.as_ref().and_then(|listener| listener.local_addr().ok());
+    let path = HookPath::parse(&setting.config.webhooks.gh_webhook.path)?;
     let app = setting.app(store.clone())?;
+    // What can refuse the start comes before the loops: no effect begins in a daemon that does not start.
+    let bound = control::bind(&place)?;
     let loops = Loops::start(setting, &app)?;
     let life = Arc::new(Life::default());
-    // From here on commands are answered; until then they find no socket and wait.
-    let bound = control::bind(&place)?;
     let owner = Owner { receiver: address.map(|address| address.to_string()), ..owner };
     owner_file::write(&setting.layout.owner_file(), &owner)?;
     if daemon {
@@ -170,7 +171,6 @@ async fn serve(
             let unsigned = gate.is_unsigned();
             let door =
                 WebhookDoor::new(app.clone(), gate, loops.wake.clone(), loops.sink.clone(), loops.vitals.clone());
-            let path = HookPath::parse(&setting.config.webhooks.gh_webhook.path)?;
             let settings = receiver::Settings { path, loopback_host_only: unsigned, limits: Limits::default() };
             Some(tokio::spawn(receiver::serve(listener, door, settings, stopped)))
         }
