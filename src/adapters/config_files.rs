@@ -170,8 +170,19 @@ pub fn reread(path: &Path) -> Result<Reading, ConfigFileError> {
     }
 }
 
+/// What can be read of a file whose rest is wrong; `None` when that is nothing.
+pub fn readable_part(path: &Path) -> Option<Config> {
+    config::readable_part(&read_text(path, "the search").ok()?)
+}
+
 /// Reads one file as a configuration.
 fn read_file(path: &Path, by: &'static str) -> Result<Reading, ConfigFileError> {
+    let text = read_text(path, by)?;
+    config::read(&text).map_err(|problems| ConfigFileError::Invalid { path: path.to_owned(), problems })
+}
+
+/// Reads one file as a text that could be a configuration.
+fn read_text(path: &Path, by: &'static str) -> Result<String, ConfigFileError> {
     let io = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => ConfigFileError::Missing { path: path.to_owned(), by },
         _ => ConfigFileError::Io { path: path.to_owned(), error },
@@ -185,12 +196,11 @@ fn read_file(path: &Path, by: &'static str) -> Result<Reading, ConfigFileError> 
     if bytes.len() as u64 > MAX_BYTES {
         return Err(not_text(format!("is larger than {MAX_BYTES} bytes, which no configuration is")));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
+    String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
         not_text(format!("is not UTF-8 text: line {line} holds bytes that are none"))
-    })?;
-    config::read(&text).map_err(|problems| ConfigFileError::Invalid { path: path.to_owned(), problems })
+    })
 }
 
 /// The nearest directory upwards that holds `.git`, a directory or (in a worktree) a file.

@@ -18,6 +18,7 @@ mod export;
 mod man;
 mod output;
 mod post;
+mod progress;
 mod restart;
 mod sessions;
 mod setting;

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use crate::adapters::portable_files::PortableDir;
 use crate::adapters::system::SystemClock;
+use crate::app::progress::Progress as _;
+use crate::cli::output::Output;
 use crate::daemon::compose::Setting;
 use crate::domain::findings::{Finding, Fix};
 use crate::domain::portable::files::{FileError, Look};
 use crate::domain::ports::{Clock as _, PortableFiles as _};
 use crate::domain::reference::{RefKey, WorkItemRef};
 
-pub(super) fn look(setting: &Setting) -> Vec<Finding> {
+pub(super) fn look(setting: &Setting, out: &Output) -> Vec<Finding> {
     let files = PortableDir::new(setting.layout.portable_dir());
-    let mut findings = read(&files).unwrap_or_else(|error| vec![unreadable(&error)]);
+    let mut findings = read(&files, out).unwrap_or_else(|error| vec![unreadable(&error)]);
     let leftovers = leftovers(&files).unwrap_or_else(|error| vec![unreadable(&error)]);
     findings.extend(leftovers.into_iter().filter(|finding| finding.id != "portable.unreadable"));
     findings
@@ -24,11 +26,14 @@ fn unreadable(error: &FileError) -> Finding {
         .todo("see whose the folder is, and that it is a folder and no link")
 }
 
-fn read(files: &PortableDir) -> Result<Vec<Finding>, FileError> {
+fn read(files: &PortableDir, out: &Output) -> Result<Vec<Finding>, FileError> {
     let (names, now) = (files.names()?, SystemClock.now());
+    let bar = out.progress("reading portable files");
+    bar.begins(names.len());
     let mut findings = Vec::new();
     let mut owners: BTreeMap<RefKey, String> = BTreeMap::new();
     for name in &names {
+        bar.did(1);
         match files.look(name, None, now) {
             Ok(Look::Refused(refusal)) => findings.push(
                 Finding::error("portable.refused", format!("{name}, {refusal}"))
