@@ -48,6 +48,37 @@ fn k58_an_old_portable_file_does_not_undo_a_reset() {
 }
 
 #[test]
+fn k31_a_stop_that_a_wrong_clock_dated_in_a_file_blocks_no_command_and_is_told() {
+    let place = place();
+    done(&place, "sessions pause 7");
+    let file = place.path("repo/.the-loop/portable/github-octo-hello-7.json");
+    let text = fs::read_to_string(&file).expect("the file");
+    let (_, time) = text.split_once("requestedAt\": \"").expect("a time");
+    let wrong = text.replace("\"pause\"", "\"stop\"").replace(&time[..4], "2199");
+    fs::write(&file, &wrong).expect("the file");
+    for (word, armed) in [("start", "yes"), ("stop", "no"), ("start", "yes")] {
+        let acted = done(&place, &format!("sessions {word} 7 --json")).json();
+        assert_eq!(acted["commanded"]["acted"], true, "{word}: {acted}");
+        let shown = done(&place, "sessions show 7").stdout;
+        assert!(shown.contains(&format!("Armed       {armed}\n")), "{word}: {shown}");
+    }
+    for _ in 0..2 {
+        // The newest time wins in the file; it is not written again and again.
+        assert!(done(&place, "export").stdout.starts_with("0 changed"));
+        assert_eq!(fs::read_to_string(&file).expect("the file"), wrong);
+    }
+    let doctor = place.run("doctor --json").json();
+    let finding = doctor["findings"].as_array().expect("findings").iter().find(|f| f["id"] == "portable.ahead");
+    assert!(finding.expect("a finding")["what"].as_str().expect("text").contains("2199"), "{doctor}");
+    // Corrected by hand it tells other machines again.
+    fs::write(&file, &text).expect("the file");
+    wait_for("the file to be written", Duration::from_secs(20), || {
+        place.run("export");
+        fs::read_to_string(&file).is_ok_and(|text| text.contains("\"start\""))
+    });
+}
+
+#[test]
 fn k58_a_dry_run_changes_nothing() {
     let place = place();
     done(&place, "sessions start 7");

@@ -41,7 +41,7 @@ const ROWS: &[(&str, i32, &str)] = &[
     ("dispatch drop e1", 1, "error: `e1`: a session depends on it\nhint: "),
     ("dispatch drop e2", 0, "e2 of github:octo/hello#7: dropped\n"),
     ("dispatch", 2, "error: "),
-    ("sessions link-pr 7 16", 0, "github:octo/hello#7: linked\n"),
+    ("sessions link-pr 7 16", 0, "github:octo/hello#7: linked; "),
     ("sessions link-pr --work-item 7 16", 0, "nothing to do"),
     ("sessions link-pr 7 7", 1, "are the same\nhint: "),
     ("sessions link-pr 8 16", 1, "has no session on this machine\nhint: "),
