@@ -16,7 +16,7 @@ use crate::support::wait_for;
 fn k73_k70_orders_beside_the_daemon_are_done_by_it() {
     let world = World::new("");
     let item = reference(731);
-    assert!(world.done("sessions start octo/hello#731").stdout.contains("start"));
+    assert!(world.done("sessions start octo/hello#731").stdout.contains("armed"));
     world.wait_state(&item, "live");
     world.done("sessions pause octo/hello#731");
     assert_eq!(world.state(&item), "paused");
