@@ -4,19 +4,17 @@
 //! it still holds what was read, through its symbolic link if it is one, with the mode it had.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::domain::ids::ConversationId;
-use crate::domain::ports::{HarnessFiles, TrustError};
+use crate::domain::ports::TrustError;
 use crate::domain::transcript::{self, Folder};
 use crate::domain::trust;
 
-/// How much of a transcript is read, from its end.
-const TAIL: u64 = 8 * 1024 * 1024;
 /// A configuration larger than this is not Claude's.
 const LARGEST: u64 = 64 * 1024 * 1024;
 /// How often a file that changes under our hands is read again.
@@ -51,7 +49,8 @@ impl ClaudeFiles {
         Self { places, editing: Mutex::new(()) }
     }
 
-    fn transcript(&self, cwd: &Path, conversation: &ConversationId) -> io::Result<Option<PathBuf>> {
+    /// The transcript of a conversation in `cwd`; `None` when there is none.
+    pub(super) fn transcript(&self, cwd: &Path, conversation: &ConversationId) -> io::Result<Option<PathBuf>> {
         self.places.as_ref().ok_or(io::ErrorKind::Unsupported)?.transcript(cwd, conversation)
     }
 }
@@ -91,8 +90,12 @@ impl Places {
     }
 }
 
-impl HarnessFiles for ClaudeFiles {
-    fn trust(&self, directory: &Path) -> Result<bool, TrustError> {
+impl ClaudeFiles {
+    /// Sees to it that Claude trusts `directory`; true when that was news.
+    ///
+    /// # Errors
+    /// Nothing was changed.
+    pub fn trust(&self, directory: &Path) -> Result<bool, TrustError> {
         let refused = |reason: String| TrustError { directory: directory.to_owned(), reason };
         let real = directory.canonicalize().map_err(|error| refused(error.to_string()))?;
         let places = self.places.as_ref().ok_or_else(|| refused("`HOME` is not set".into()))?;
@@ -110,31 +113,6 @@ impl HarnessFiles for ClaudeFiles {
             }
         }
         Err(refused(format!("{} changes all the time", places.config.display())))
-    }
-
-    fn has_transcript(&self, cwd: &Path, conversation: &ConversationId) -> Option<bool> {
-        match self.transcript(cwd, conversation) {
-            Ok(found) => Some(found.is_some()),
-            // Without its folder there is none; what cannot be looked at may be there.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(false),
-            Err(_) => None,
-        }
-    }
-
-    fn shows(&self, cwd: &Path, conversation: &ConversationId, word: &str, limit_ms: u64) -> bool {
-        let end = Instant::now() + Duration::from_millis(limit_ms);
-        loop {
-            if let Ok(Some(path)) = self.transcript(cwd, conversation)
-                && let Ok(lines) = last_lines(&path)
-                && lines.lines().any(|line| transcript::shows(line, word))
-            {
-                return true;
-            }
-            if Instant::now() >= end {
-                return false;
-            }
-            std::thread::sleep(LOOK);
-        }
     }
 }
 
@@ -193,16 +171,6 @@ fn replace(config: &Path, found: Option<Found>, text: &str) -> Result<bool, Stri
         },
     };
     Ok(true)
-}
-
-/// The last lines of a file, the first of them perhaps cut.
-fn last_lines(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -306,27 +274,5 @@ mod tests {
         fs::write(home.config(), "{}").unwrap();
         assert_eq!(replace(&home.config(), found, "mine"), Ok(false));
         assert_eq!(fs::read_to_string(home.config()).unwrap(), "{}");
-    }
-
-    #[test]
-    fn a_transcript_is_evidence_for_and_its_absence_is_none_against() {
-        let home = home();
-        let cwd = home.path("src/a");
-        let id = ConversationId::parse("c1").unwrap();
-        assert_eq!(home.files.has_transcript(&cwd, &id), Some(false));
-        assert!(!home.files.shows(&cwd, &id, "word-1", 0));
-        let Folder::Named(name) = transcript::folder(&cwd) else { panic!() };
-        let folder = home.path("user/.claude/projects").join(name);
-        fs::create_dir_all(&folder).unwrap();
-        let said = |word: &str| format!("{{\"type\":\"user\",\"message\":{{\"content\":\"{word}\"}}}}\n");
-        let long = format!("{{\"type\":\"assistant\",\"text\":\"{}\"}}\n", "x".repeat(3 << 20));
-        let text = [said("word-0"), long.repeat(3), said("word-1")].concat();
-        fs::write(folder.join("c1.jsonl"), text).unwrap();
-        assert_eq!(home.files.has_transcript(&cwd, &id), Some(true));
-        assert!(home.files.shows(&cwd, &id, "word-1", 0));
-        assert!(!home.files.shows(&cwd, &id, "word-0", 0), "only the end is read");
-        assert!(!home.files.shows(&cwd, &ConversationId::parse("c2").unwrap(), "word-1", 0));
-        let other = ClaudeFiles::new(Some(&home.path("user")), Some(&home.path("elsewhere")));
-        assert_eq!(other.has_transcript(&cwd, &id), Some(false));
     }
 }

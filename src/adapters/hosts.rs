@@ -58,6 +58,10 @@ impl Runner for Hosts {
         self.of(life).settle_screen(life, limit_ms);
     }
 
+    fn last_screen(&self, life: &Life) -> Option<String> {
+        self.of(life).last_screen(life)
+    }
+
     fn deliver(&self, request: &DeliverRequest) -> Delivered {
         self.of(&request.life).deliver(request)
     }

@@ -1,11 +1,12 @@
 //! One thin translation per outside thing, behind the traits of `domain::ports`.
 
-pub mod claude_files;
+mod claude_files;
 pub mod config_files;
 pub mod earlier_daemon;
 mod environment;
 pub mod event_log;
 mod groups;
+pub mod harness_files;
 pub mod hosts;
 pub mod owner_file;
 pub mod places;

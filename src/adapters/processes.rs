@@ -10,6 +10,7 @@ use std::process::Stdio;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process, test_kill_process_group};
 
+use crate::domain::harness::shell::Foreground;
 use crate::domain::session::Liveness;
 
 /// Ticks of `/proc/<pid>/stat` per second: `USER_HZ`, part of the kernel's interface.
@@ -20,6 +21,8 @@ const TICKS_PER_SECOND: i64 = 100;
 struct Stat {
     state: char,
     group: u32,
+    /// The group in the foreground of its terminal; `None` without one.
+    foreground: Option<u32>,
     start_ticks: u64,
 }
 
@@ -70,6 +73,13 @@ pub fn leave_terminal() {
 /// Asks one process to end; false when there is none.
 pub fn terminate(pid: u32) -> bool {
     raw(pid).is_some_and(|pid| kill_process(pid, Signal::TERM).is_ok())
+}
+
+/// What stands in the foreground of the terminal that the process runs in.
+pub fn foreground(pid: u32) -> Foreground {
+    let group = stat(pid).filter(Stat::runs).and_then(|stat| stat.foreground);
+    let bytes = group.and_then(|group| fs::read(format!("/proc/{group}/cmdline")).ok());
+    bytes.map_or(Foreground::Unknown, |bytes| Foreground::of(&words(&bytes)))
 }
 
 /// The short name the kernel keeps, as in `ps -o comm`.
@@ -189,7 +199,9 @@ fn parse_stat(text: &str) -> Option<Stat> {
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let (state, group) = (fields.first()?.chars().next()?, fields.get(2)?.parse().ok()?);
-    Some(Stat { state, group, start_ticks: fields.get(19)?.parse().ok()? })
+    // `-1` where there is no terminal.
+    let foreground = fields.get(5)?.parse().ok();
+    Some(Stat { state, group, foreground, start_ticks: fields.get(19)?.parse().ok()? })
 }
 
 fn words(bytes: &[u8]) -> Vec<String> {
@@ -205,7 +217,7 @@ mod tests {
     fn a_name_with_parentheses_does_not_shift_the_fields() {
         let tail = "R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20";
         let stat = parse_stat(&format!("77 (a) b (c) {tail}")).unwrap();
-        assert_eq!(stat, Stat { state: 'R', group: 2, start_ticks: 4242 });
+        assert_eq!(stat, Stat { state: 'R', group: 2, foreground: Some(5), start_ticks: 4242 });
         assert!(stat.runs());
         assert!(!parse_stat(&format!("77 (x) Z{}", &tail[1..])).unwrap().runs());
         assert_eq!(parse_stat("77 (x"), None);

@@ -13,7 +13,7 @@ use crate::domain::effect::{DeadLetter, DeadReason, Effect, EffectBody, Endpoint
 use crate::domain::entry::EntryId;
 use crate::domain::event::body::{self, MediaType};
 use crate::domain::event::webhook;
-use crate::domain::lane::{self, Unfit};
+use crate::domain::lane::{self, Standing, Unfit};
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::policy::Policy;
 use crate::domain::reference::RefKey;
@@ -56,8 +56,9 @@ pub(super) fn show(tx: &impl View, id: &EntryId) -> Result<Response, StoreError>
         Some(EffectBody::Deliver { message, .. }) => Some(message.as_ref().clone()),
         _ => None,
     };
+    let advice = advice(tx, &found)?;
     let payload = payload.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    Ok(Response::Effect(Some(Box::new(DispatchDetail { entry, message, payload }))))
+    Ok(Response::Effect(Some(Box::new(DispatchDetail { entry, message, payload, advice }))))
 }
 
 impl App {
@@ -287,6 +288,26 @@ impl Found {
             Self::Event(_) => "undecidable",
         }
     }
+}
+
+/// What a person can do about an entry.
+fn advice(tx: &impl View, found: &Found) -> Result<Vec<String>, StoreError> {
+    let (mut item, mut endpoints, mut first) = (None, Vec::new(), false);
+    if let Found::Waiting(effect) = found {
+        item = tx.item(&effect.lane)?;
+        endpoints = tx.endpoints(&effect.lane)?;
+        first = tx.lane(&effect.lane, 1)?.first().is_some_and(|before| before.place == effect.place);
+    }
+    let standing = match found {
+        Found::Running(_) => Standing::Running,
+        Found::Waiting(effect) => {
+            let session = item.as_ref().and_then(|item| lane::session_of(effect, item, &endpoints));
+            Standing::Waiting { item: item.as_ref(), session, first }
+        }
+        Found::Dead(_, letter) => Standing::Dead(letter.reason),
+        Found::Event(_) => Standing::Undecidable,
+    };
+    Ok(lane::advice(standing, found.effect()).into_iter().map(str::to_owned).collect())
 }
 
 fn entry(tx: &impl View, found: &Found) -> Result<DispatchEntry, StoreError> {

@@ -8,7 +8,7 @@ use rstest::rstest;
 use super::App;
 use super::moving::{app, item, say};
 use super::perform::Progress;
-use crate::domain::harness::{Harness, Mode};
+use crate::domain::harness::{Harness, Keeps, Mode};
 use crate::domain::ids::{BatchId, ConversationId};
 use crate::domain::ports::{
     DeliverRequest, Delivered, HarnessFiles, Pane, PasteStyle, Refusal, Remembered, Runner, RunnerError, SpawnRequest,
@@ -92,6 +92,8 @@ struct Kept {
     transcript: Option<bool>,
     shows: bool,
     refuses: bool,
+    /// The conversation that shows what was said last.
+    named: Mutex<Option<ConversationId>>,
     trusted: Mutex<Vec<PathBuf>>,
     words: Mutex<Vec<String>>,
 }
@@ -103,13 +105,18 @@ impl HarnessFiles for Kept {
         if self.refuses { Err(refused) } else { Ok(true) }
     }
 
-    fn has_transcript(&self, _: &Path, _: &ConversationId) -> Option<bool> {
+    fn has_transcript(&self, _: Keeps, _: &Path, _: &ConversationId) -> Option<bool> {
         self.transcript
     }
 
-    fn shows(&self, _: &Path, _: &ConversationId, word: &str, _: u64) -> bool {
+    fn shows(&self, _: Keeps, _: &Path, _: &ConversationId, word: &str, _: u64) -> bool {
         self.words.lock().unwrap().push(word.to_owned());
         self.shows
+    }
+
+    fn conversation_with(&self, _: Keeps, _: &Path, word: &str, _: u64) -> Option<ConversationId> {
+        self.words.lock().unwrap().push(word.to_owned());
+        self.named.lock().unwrap().clone()
     }
 }
 

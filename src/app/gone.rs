@@ -61,9 +61,9 @@ fn mark(tx: &mut WriteTx<'_>, item: &WorkItemRef, panes: &[Pane], now: Time) -> 
     Ok(marked)
 }
 
-/// Takes the life of a session away whose pane is not there, or dead.
+/// Takes the life of a session away whose pane is not there, dead, or left to a shell.
 fn lose(session: &mut Session, panes: &[Pane]) -> bool {
-    let has_pane = panes.iter().any(|pane| pane.key == session.key.as_str() && pane.dead.is_none());
+    let has_pane = panes.iter().any(|pane| pane.key == session.key.as_str() && pane.may_host());
     let lost = session.life().is_some() && !has_pane;
     if lost {
         session.lose_life();
@@ -93,7 +93,7 @@ mod tests {
 
     fn pane(session: &Session, dead: Option<Option<i32>>) -> Pane {
         let (key, reference) = (session.key.as_str().into(), session.reference.to_string());
-        Pane { key, store: "s".into(), reference, life: life(), dead }
+        Pane { key, store: "s".into(), reference, life: life(), dead, only_shell: false }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::domain::effect::{DeadLetter, DeadReason};
 use crate::domain::event::{
     Content, Event, Fact, Form, Identity, ItemFact, Repository, RepositoryFact, Speech, Subject, SubjectKind,
 };
-use crate::domain::harness::Harness;
+use crate::domain::harness::{Harness, Keeps};
 use crate::domain::ids::{BatchId, ConversationId, DeliveryId, InstanceId, Login};
 use crate::domain::policy::Policy;
 use crate::domain::portable::files::{Export, FileError, Held, Located, Look, Written};
@@ -137,12 +137,16 @@ impl HarnessFiles for NoFiles {
         Ok(false)
     }
 
-    fn has_transcript(&self, _: &Path, _: &ConversationId) -> Option<bool> {
+    fn has_transcript(&self, _: Keeps, _: &Path, _: &ConversationId) -> Option<bool> {
         None
     }
 
-    fn shows(&self, _: &Path, _: &ConversationId, _: &str, _: u64) -> bool {
+    fn shows(&self, _: Keeps, _: &Path, _: &ConversationId, _: &str, _: u64) -> bool {
         false
+    }
+
+    fn conversation_with(&self, _: Keeps, _: &Path, _: &str, _: u64) -> Option<ConversationId> {
+        None
     }
 }
 

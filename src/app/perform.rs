@@ -179,7 +179,8 @@ impl Looking {
                 Next::Drop { places, reason } => self.drop(tx, &view, &places, reason)?,
                 Next::Bury { place, detail } => {
                     if let Some(effect) = view.effects.iter().find(|effect| effect.place == place) {
-                        apply(tx, &self.lane, &view, &lane::give_up(effect, &detail), self.now)?;
+                        let given_up = lane::give_up(&view.item.reference, effect, &detail);
+                        apply(tx, &self.lane, &view, &given_up, self.now)?;
                     }
                 }
                 Next::Prepare { endpoint } => self.prepare(tx, &view, &endpoint)?,

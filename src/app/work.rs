@@ -1,9 +1,9 @@
 //! Doing claimed work by the runner: from a piece of work to how it went.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{App, Settings};
-use crate::domain::harness::{Harness, Mode};
+use crate::domain::harness::{Harness, Keeps, Mode};
 use crate::domain::ids::{BatchId, ConversationId};
 use crate::domain::item::Item;
 use crate::domain::lane::{Done, Work};
@@ -48,20 +48,21 @@ impl App {
             Ok(request) => request,
             Err(reason) => return Done::Unsure(reason),
         };
-        let shown = || self.is_shown(&settings, session, messages, 0);
+        let shown = || self.seen(&settings, session, messages, 0);
         match self.parts.runner.recall(&session.key, life, batch, &request.style) {
-            Ok(Remembered::Submitted) => Done::Submitted,
+            Ok(Remembered::Submitted) => shown().unwrap_or(Done::Submitted),
             Ok(Remembered::Nothing) => self.deliver(&settings, session, messages, &request),
             Ok(Remembered::Noted(Delivered::Running)) => Done::Running,
             Ok(Remembered::Noted(noted @ (Delivered::Finished(_) | Delivered::Failed(_)))) => {
                 self.handed_over(&settings, session, messages, noted)
             }
             // Where the runner cannot tell, the harness's own transcript may.
-            _ if shown() => Done::Confirmed,
-            Ok(Remembered::Noted(noted)) => self.handed_over(&settings, session, messages, noted),
-            Ok(Remembered::OtherLife) => Done::Unknown("the pane is of another life".into()),
-            Ok(Remembered::PastedOnly) => self.submit_alone(&settings, session, &request),
-            Err(error) => Done::Unsure(error.to_string()),
+            unclear => shown().unwrap_or_else(|| match unclear {
+                Ok(Remembered::Noted(noted)) => self.handed_over(&settings, session, messages, noted),
+                Ok(Remembered::PastedOnly) => self.submit_alone(&settings, session, &request),
+                Ok(_) => Done::Unknown("the pane is of another life".into()),
+                Err(error) => Done::Unsure(error.to_string()),
+            }),
         }
     }
 
@@ -72,10 +73,10 @@ impl App {
     /// What an answer of the runner comes to.
     fn handed_over(&self, settings: &Settings, session: &Session, messages: &[Message], answer: Delivered) -> Done {
         match answer {
-            Delivered::Submitted if self.is_shown(settings, session, messages, CONFIRM_LIMIT_MS) => Done::Confirmed,
-            Delivered::Submitted => Done::Submitted,
+            Delivered::Submitted => self.seen(settings, session, messages, CONFIRM_LIMIT_MS).unwrap_or(Done::Submitted),
             Delivered::PastedOnly => Done::PastedOnly,
-            Delivered::Refused(Refusal::Dead | Refusal::OtherLife) => Done::HarnessGone,
+            Delivered::Refused(Refusal::Dead) => Done::HarnessGone { named: self.named_at_end(settings, session) },
+            Delivered::Refused(Refusal::OtherLife) => Done::HarnessGone { named: None },
             Delivered::Refused(Refusal::Busy(why)) => Done::Busy(why),
             Delivered::NotRun(why) => Done::Unreachable(why),
             Delivered::Unknown(why) => Done::Unsure(why),
@@ -89,21 +90,32 @@ impl App {
         }
     }
 
-    /// Whether the harness's own transcript shows these messages.
-    fn is_shown(&self, settings: &Settings, session: &Session, messages: &[Message], limit_ms: u64) -> bool {
-        let keeps = settings.harnesses.get(&session.harness).is_some_and(|harness| harness.claude_files);
-        match (&session.cwd, &session.conversation, messages.split_first()) {
-            (Some(cwd), Some(conversation), Some((first, more))) if keeps => {
-                let word = prompt::evidence(first, more);
-                self.parts.harness_files.shows(cwd, conversation, &word, limit_ms)
-            }
-            _ => false,
+    /// What a transcript of the harness shows of these messages, if it does: that they arrived, and in which
+    /// conversation. That is learnt here where it is not ours to choose, and where a person began another one.
+    fn seen(&self, settings: &Settings, session: &Session, messages: &[Message], limit_ms: u64) -> Option<Done> {
+        let (files, keeps) = (&self.parts.harness_files, settings.harnesses.get(&session.harness)?.keeps);
+        let (cwd, (first, more)) = (session.cwd.as_ref()?, messages.split_first()?);
+        if keeps == Keeps::Nothing {
+            return None;
         }
+        let word = prompt::evidence(first, more);
+        let limit_ms = match &session.conversation {
+            Some(known) if files.shows(keeps, cwd, known, &word, limit_ms) => return Some(Done::Confirmed),
+            Some(_) => 0,
+            None => limit_ms,
+        };
+        files.conversation_with(keeps, cwd, &word, limit_ms).map(Done::Learnt)
+    }
+
+    /// The conversation that a harness named when it ended, where nothing else told.
+    fn named_at_end(&self, settings: &Settings, session: &Session) -> Option<ConversationId> {
+        let harness = settings.harnesses.get(&session.harness).filter(|_| session.conversation.is_none())?;
+        harness.conversation_at_end(&self.parts.runner.last_screen(session.life()?)?)
     }
 
     /// Whether a conversation can go on in `cwd`, as far as anybody can say.
     fn is_resumable(&self, harness: &Harness, cwd: &Path, conversation: &ConversationId) -> bool {
-        !harness.claude_files || self.parts.harness_files.has_transcript(cwd, conversation) != Some(false)
+        self.parts.harness_files.has_transcript(harness.keeps, cwd, conversation) != Some(false)
     }
 
     fn submit_alone(&self, settings: &Settings, session: &Session, request: &DeliverRequest) -> Done {
@@ -111,7 +123,9 @@ impl App {
         match self.parts.runner.submit(request) {
             Delivered::Submitted => Done::Submitted,
             // A bracketed paste that was never submitted was not taken; lines may have been, one by one.
-            Delivered::Refused(Refusal::Dead) if whole => Done::HarnessGone,
+            Delivered::Refused(Refusal::Dead) if whole => {
+                Done::HarnessGone { named: self.named_at_end(settings, session) }
+            }
             Delivered::Refused(Refusal::Dead | Refusal::OtherLife) | Delivered::Lost(_) => {
                 Done::Unknown("the harness ended with the text half taken".into())
             }
@@ -141,7 +155,7 @@ impl App {
             let cwd = request::directory(settings, session, resume)?;
             let argv = request::argv(settings, mode, session, conversation.as_ref(), resume, cwd)?;
             let request = request::spawn(settings, &self.parts.store.id(), item, session, work.endpoint(), argv, cwd);
-            Ok((request, conversation, harness.claude_files && mode == Mode::Terminal))
+            Ok((request, conversation, harness.keeps == Keeps::Claude && mode == Mode::Terminal))
         });
         let (request, conversation, asks_for_trust) = match prepared {
             Ok(prepared) => prepared,
@@ -233,10 +247,8 @@ impl App {
     /// Whether the process of the next delivery goes on with the session's conversation.
     fn goes_on(&self, harness: &Harness, session: &Session) -> bool {
         let (Some(conversation), true) = (&session.conversation, harness.can_resume(Mode::Once)) else { return false };
-        let transcript = match (&session.cwd, harness.claude_files) {
-            (Some(cwd), true) => self.parts.harness_files.has_transcript(cwd, conversation),
-            _ => None,
-        };
+        let has = |cwd: &PathBuf| self.parts.harness_files.has_transcript(harness.keeps, cwd, conversation);
+        let transcript = session.cwd.as_ref().and_then(has);
         transcript.unwrap_or(session.introduced)
     }
 }

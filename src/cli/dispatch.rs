@@ -175,6 +175,9 @@ fn text(detail: &DispatchDetail) -> String {
             line(name, &value);
         }
     }
+    for (at, advice) in detail.advice.iter().enumerate() {
+        line(if at == 0 { "To do" } else { "" }, advice);
+    }
     if let Some(message) = &detail.message {
         line("About", &message.about.to_string());
         line("Author", message.author.as_deref().unwrap_or("unknown"));

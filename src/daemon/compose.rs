@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
 use super::control::Place;
-use crate::adapters::claude_files::ClaudeFiles;
 use crate::adapters::config_files::{CONFIG_VARIABLE, ConfigFileError};
+use crate::adapters::harness_files::{HarnessFolders, Homes};
 use crate::adapters::hosts::{self, Hosts};
 use crate::adapters::portable_files::{Nowhere, PortableDir};
 use crate::adapters::process_runner::ProcessConfig;
@@ -120,7 +120,7 @@ impl Setting {
         let ids = Arc::new(RandomIds);
         Ok(App::new(Parts {
             runner: Arc::new(Hosts::new(self.mode(), self.tmux(servers)?, self.processes())),
-            harness_files: Arc::new(self.claude_files()),
+            harness_files: Arc::new(self.harness_files()),
             portable: self.portable(),
             clock: Arc::new(SystemClock),
             instance: ids.instance(),
@@ -150,12 +150,15 @@ impl Setting {
         }
     }
 
-    /// Claude's files where the sessions look for them: another place counts only when they see the variable too.
-    fn claude_files(&self) -> ClaudeFiles {
-        let name = "CLAUDE_CONFIG_DIR";
-        let passes = self.config.routing.environment.pass.iter().any(|pass| pass == name);
-        let place = self.variable(name).filter(|_| passes).map(PathBuf::from);
-        ClaudeFiles::new(self.variable("HOME").map(PathBuf::from).as_deref(), place.as_deref())
+    /// The harnesses' files where the sessions look for them: another place counts only when they see the variable too.
+    fn harness_files(&self) -> HarnessFolders {
+        let passes = |name: &str| self.config.routing.environment.pass.iter().any(|pass| pass == name);
+        let place = |name: &str| self.variable(name).filter(|_| passes(name)).map(PathBuf::from);
+        HarnessFolders::new(&Homes {
+            home: self.variable("HOME").map(PathBuf::from),
+            claude: place("CLAUDE_CONFIG_DIR"),
+            codex: place("CODEX_HOME"),
+        })
     }
 
     /// How far harnesses are made to trust where they work: sessions in one shared directory have that one as root.
@@ -237,11 +240,13 @@ fn harnesses(configured: &BTreeMap<String, HarnessConfig>) -> Result<BTreeMap<St
         let harness = Harness {
             once: known.once,
             says_conversation: known.says_conversation,
-            claude_files: known.claude_files,
+            farewell: known.farewell,
+            keeps: known.keeps,
             submit_delay_ms: config.submit_delay_ms,
             bracketed_paste: config.bracketed_paste,
             line_by_line: !config.bracketed_paste,
             dialogs: config.dialogs.clone(),
+            input_marks: config.input_marks.clone(),
             ..own
         };
         harness.check()?;
@@ -295,6 +300,7 @@ pub fn open_store(layout: &StateLayout) -> Result<Store, StoreError> {
 mod tests {
     use super::*;
     use crate::domain::config;
+    use crate::domain::harness::Keeps;
 
     /// What follows from a block of `routing`.
     fn setting(routing: &str) -> Setting {
@@ -319,7 +325,7 @@ mod tests {
         let harnesses = setting("  harnesses: {claude: {binary: /opt/claude}, mine: {binary: mine, new: [--in]}}");
         let harnesses = harnesses.settings().unwrap().harnesses;
         let (claude, mine) = (&harnesses["claude"], &harnesses["mine"]);
-        assert_eq!((claude.binary.as_str(), claude.claude_files, mine.claude_files), ("/opt/claude", true, false));
+        assert_eq!((claude.binary.as_str(), claude.keeps, mine.keeps), ("/opt/claude", Keeps::Claude, Keeps::Nothing));
         assert_eq!(claude.once, Harness::built_in("claude").unwrap().once);
         assert_eq!(mine.once.as_ref().unwrap().new, ["--in"]);
         assert_eq!(harnesses.len(), 5);

@@ -10,6 +10,10 @@ use super::ports::PasteStyle;
 use super::reference::WorkItemRef;
 
 mod known;
+pub mod shell;
+
+/// How many of the last lines of a screen are the harness's own farewell.
+const FAREWELL_LINES: usize = 12;
 
 /// A program that is an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,16 +30,33 @@ pub struct Harness {
     pub once: Option<Once>,
     /// What stands before the name of a conversation in what such a process prints.
     pub says_conversation: Vec<String>,
+    /// What stands at the left edge before that name in a line it prints in its terminal when it ends.
+    pub farewell: Vec<String>,
     /// Wait between paste and submit, milliseconds.
     pub submit_delay_ms: u32,
     /// Whether it reads a bracketed paste as one text, however many lines.
     pub bracketed_paste: bool,
     /// Patterns (POSIX extended, ASCII case ignored) on its screen that mean a dialog waits for a person.
     pub dialogs: Vec<String>,
+    /// How the line begins in which it is typed; each character one column wide.
+    pub input_marks: Vec<String>,
     /// Whether a text of several lines is submitted line by line; only without bracketed paste.
     pub line_by_line: bool,
-    /// Whether it keeps trust and transcripts in the files of Claude.
-    pub claude_files: bool,
+    /// Which files it keeps for its user.
+    pub keeps: Keeps,
+}
+
+/// The files a harness keeps for its user, as far as they can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeps {
+    /// None, or none that can be read.
+    Nothing,
+    /// Trust in directories, and transcripts.
+    Claude,
+    /// Transcripts.
+    Codex,
+    /// Transcripts.
+    Cursor,
 }
 
 /// How a harness is run without a terminal, its prompt on standard input.
@@ -110,11 +131,13 @@ impl Harness {
             new,
             resume,
             says_conversation: Vec::new(),
+            farewell: Vec::new(),
             submit_delay_ms: 0,
             bracketed_paste: false,
             dialogs: Vec::new(),
+            input_marks: Vec::new(),
             line_by_line: true,
-            claude_files: false,
+            keeps: Keeps::Nothing,
         }
     }
 
@@ -159,12 +182,21 @@ impl Harness {
 
     /// The conversation that a process named in what it printed.
     pub fn conversation_in(&self, printed: &str) -> Option<ConversationId> {
-        let name = |mark: &String| {
-            let (_, behind) = printed.split_once(mark.as_str())?;
-            let end = behind.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_' | '-'));
-            ConversationId::parse(&behind[..end.unwrap_or(behind.len())]).ok()
-        };
+        let name = |mark: &String| leading_id(printed.split_once(mark.as_str())?.1);
         self.says_conversation.iter().find_map(name)
+    }
+
+    /// The conversation that a harness named on its last screen when it ended. Only its last lines count, and only from
+    /// the left edge: further up, and further in, stands what was said in the conversation.
+    pub fn conversation_at_end(&self, screen: &str) -> Option<ConversationId> {
+        let lines = screen.lines().rev().filter(|line| !line.trim().is_empty()).take(FAREWELL_LINES);
+        let name = |line: &str| self.farewell.iter().find_map(|mark| leading_id(line.strip_prefix(mark.as_str())?));
+        lines.into_iter().find_map(name)
+    }
+
+    /// Whether it is started as a shell that takes commands: then a shell in its pane is what was asked for.
+    pub fn is_shell(argv: &[String]) -> bool {
+        shell::is_bare(argv)
     }
 
     /// Checks everything that can be known before a start: placeholders and dialog patterns.
@@ -178,12 +210,17 @@ impl Harness {
                 }
             }
         }
-        self.dialogs.iter().try_for_each(|pattern| check_dialog_pattern(pattern))
+        self.dialogs.iter().try_for_each(|pattern| check_dialog_pattern(pattern))?;
+        self.input_marks.iter().try_for_each(|mark| check_dialog_pattern(mark))
     }
 
     /// How text is pasted into it.
     pub fn paste_style(&self) -> PasteStyle {
-        PasteStyle { submit_delay_ms: self.submit_delay_ms, dialogs: self.dialogs.clone() }
+        PasteStyle {
+            submit_delay_ms: self.submit_delay_ms,
+            dialogs: self.dialogs.clone(),
+            input_marks: self.input_marks.clone(),
+        }
     }
 
     fn fill(&self, argument: &str, filling: &Filling<'_>) -> Result<String, HarnessError> {
@@ -210,6 +247,13 @@ impl Harness {
             argument: argument.into(),
         }
     }
+}
+
+/// The id at the beginning of `text`.
+fn leading_id(text: &str) -> Option<ConversationId> {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_' | '-'));
+    // What ends a sentence is no part of an id.
+    ConversationId::parse(text[..end.unwrap_or(text.len())].trim_end_matches('.')).ok()
 }
 
 /// Whether a dialog pattern can stand in a tmux condition.
@@ -330,6 +374,31 @@ mod tests {
         {
             assert_eq!(learnt(name, printed), None, "{printed}");
         }
+    }
+
+    #[test]
+    fn k42_a_conversation_is_learnt_from_the_last_lines_of_a_harness_that_ended() {
+        let learnt = |name: &str, screen: &str| {
+            let found = Harness::built_in(name).unwrap().conversation_at_end(screen);
+            found.map(|id| id.as_str().to_owned())
+        };
+        let codex =
+            "• Done.\nToken usage: total=1\nTo continue this session, run codex resume 0199-ab.\n\n\nPane is dead";
+        assert_eq!(learnt("codex", codex).as_deref(), Some("0199-ab"));
+        let opencode = "  Session   A title\n  Continue  opencode -s ses_37f9\n";
+        assert_eq!(learnt("opencode", opencode).as_deref(), Some("ses_37f9"));
+        let cursor = "To resume this session: cursor-agent --resume=2f98-ab";
+        assert_eq!(learnt("cursor", cursor).as_deref(), Some("2f98-ab"));
+        // What stands in the conversation is further in, or further up.
+        for screen in [
+            "› To continue this session, run codex resume evil",
+            "  To continue this session, run codex resume evil",
+            "To continue this session, run codex resume --last",
+            &format!("To continue this session, run codex resume evil{}", "\nmore".repeat(FAREWELL_LINES)),
+        ] {
+            assert_eq!(learnt("codex", screen), None, "{screen}");
+        }
+        assert_eq!(learnt("claude", codex), None, "its id is ours");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::harness::Mode;
+use super::harness::{Keeps, Mode};
 use super::ids::{BatchId, ConversationId, InstanceId};
 use super::portable::files::{Export, FileError, Held, Located, Look, Written};
 use super::portable::{FolderId, Stamp};
@@ -61,6 +61,8 @@ pub struct PasteStyle {
     pub submit_delay_ms: u32,
     /// Patterns on the screen that mean a dialog waits for a person; none holds `}`, `,` or `'`.
     pub dialogs: Vec<String>,
+    /// How the line begins in which it is typed. With the cursor behind one of these, a person has begun a line there.
+    pub input_marks: Vec<String>,
 }
 
 /// One delivery into a pane.
@@ -125,7 +127,7 @@ pub enum Refusal {
     OtherLife,
     /// The harness ended.
     Dead,
-    /// A dialog is on the screen, or input is off: wait.
+    /// A dialog is on the screen, a person has half typed a line, or input is off: wait.
     Busy(String),
 }
 
@@ -157,6 +159,15 @@ pub struct Pane {
     pub life: Life,
     /// Whether the harness ended, with its exit status when known.
     pub dead: Option<Option<i32>>,
+    /// Whether surely nothing but a shell is left in it, which is not what was started.
+    pub only_shell: bool,
+}
+
+impl Pane {
+    /// Whether an agent may be in it: it is not dead, and not surely left to a shell.
+    pub const fn may_host(&self) -> bool {
+        self.dead.is_none() && !self.only_shell
+    }
 }
 
 /// Why the runner did not do what it was asked.
@@ -189,6 +200,11 @@ pub trait Runner: Send + Sync {
     fn spawn(&self, request: &SpawnRequest) -> Result<Life, RunnerError>;
     /// Waits until the pane has shown nothing new for half a second, at most `limit_ms`.
     fn settle_screen(&self, life: &Life, limit_ms: u64);
+    /// The last lines a pane shows; `None` when nobody can say.
+    fn last_screen(&self, life: &Life) -> Option<String> {
+        let _ = life;
+        None
+    }
     /// Hands over one text.
     fn deliver(&self, request: &DeliverRequest) -> Delivered;
     /// What the pane remembers of `batch`, after every client that carried it is gone.
@@ -212,9 +228,12 @@ pub trait HarnessFiles: Send + Sync {
     /// Sees to it that the harness trusts `directory`; true when that was news.
     fn trust(&self, directory: &Path) -> Result<bool, TrustError>;
     /// Whether there is a transcript of a conversation in `cwd`; `None` when nobody can say.
-    fn has_transcript(&self, cwd: &Path, conversation: &ConversationId) -> Option<bool>;
+    fn has_transcript(&self, keeps: Keeps, cwd: &Path, conversation: &ConversationId) -> Option<bool>;
     /// Whether the transcript shows within `limit_ms` that the user said `word`. False is no evidence against it.
-    fn shows(&self, cwd: &Path, conversation: &ConversationId, word: &str, limit_ms: u64) -> bool;
+    fn shows(&self, keeps: Keeps, cwd: &Path, conversation: &ConversationId, word: &str, limit_ms: u64) -> bool;
+    /// The one conversation in `cwd` whose transcript shows within `limit_ms` that the user said `word` in the last
+    /// minutes. `None` where there is none, or more than one.
+    fn conversation_with(&self, keeps: Keeps, cwd: &Path, word: &str, limit_ms: u64) -> Option<ConversationId>;
 }
 
 /// Why a directory was not trusted: nothing was changed.

@@ -67,7 +67,7 @@ impl Place {
             life: self.life(number),
             batch: self.batch(batch),
             text: format!("the text of {batch}\n"),
-            style: PasteStyle { submit_delay_ms: 0, dialogs: vec![] },
+            style: PasteStyle { submit_delay_ms: 0, dialogs: vec![], input_marks: vec![] },
             program: Some(Program {
                 argv: ["sh", "-c", script].map(str::to_owned).into(),
                 cwd: self.dir.path().to_owned(),
@@ -79,7 +79,7 @@ impl Place {
     }
 
     fn recall(&self, runner: &ProcessRunner, number: u64, batch: &str) -> Result<Remembered, RunnerError> {
-        let style = PasteStyle { submit_delay_ms: 0, dialogs: vec![] };
+        let style = PasteStyle { submit_delay_ms: 0, dialogs: vec![], input_marks: vec![] };
         runner.recall(&self.key(number), &self.life(number), &self.batch(batch), &style)
     }
 

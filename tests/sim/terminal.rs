@@ -226,6 +226,7 @@ impl Runner for Terminal {
                 reference: pane.request.reference.to_string(),
                 life: pane.life.clone(),
                 dead: (!pane.alive).then_some(Some(0)),
+                only_shell: false,
             })
             .collect())
     }

@@ -202,7 +202,7 @@ impl World {
         self.folder.state().cut_power = Some(Box::new(move || cut(&power, &off)));
         self.app = Some(App::new(Parts {
             store,
-            harness_files: Arc::new(the_loop::adapters::claude_files::ClaudeFiles::new(None, None)),
+            harness_files: Arc::new(the_loop::adapters::harness_files::HarnessFolders::new(&Default::default())),
             runner: (self.plan.wrap)(self.terminal.clone()),
             portable: (self.plan.wrap_folder)(self.folder.clone()),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,

@@ -4,15 +4,19 @@
 //! could read) and never through a pipe (whose writer can die in the middle). Only the key, the batch and the facts
 //! of the life are substituted, all of `[a-z0-9%]`. tmux 3.3a crashes with every agent in it when text is pasted into
 //! a dead pane, and pressing a key in a dead pane succeeds silently: hence the same condition twice.
+//!
+//! tmux tells the line a cursor stands in only in copy mode. The pane enters and leaves it within the one run of commands
+//! in which the text is pasted: nobody sees it, and nothing that is typed can come between.
 
 use std::process::Stdio;
 use std::time::Duration;
 
 use super::Tmux;
-use super::panes::is_pane_id;
+use super::panes::{SHELL_MARK, is_pane_id};
 use super::server::{Call, Trouble, WhenLate, args};
 use crate::adapters::processes;
 use crate::domain::harness::check_dialog_pattern;
+use crate::domain::harness::shell::{self, Foreground};
 use crate::domain::ids::BatchId;
 use crate::domain::ports::{DeliverRequest, Delivered, PasteStyle, Refusal};
 use crate::domain::session::{Life, PaneKey};
@@ -23,6 +27,8 @@ pub(super) struct Target<'a> {
     life: &'a Life,
     batch: &'a str,
     dialogs: &'a [String],
+    input_marks: &'a [String],
+    foreground: Foreground,
 }
 
 impl<'a> Target<'a> {
@@ -41,8 +47,16 @@ impl<'a> Target<'a> {
         if !is_pane_id(&life.pane) {
             return Err(format!("`{}` is not a pane id", life.pane));
         }
-        style.dialogs.iter().try_for_each(|pattern| check_dialog_pattern(pattern)).map_err(|e| e.to_string())?;
-        Ok(Self { key: key.as_str(), life, batch: batch.as_str(), dialogs: &style.dialogs })
+        let patterns = style.dialogs.iter().chain(&style.input_marks);
+        patterns.into_iter().try_for_each(|pattern| check_dialog_pattern(pattern)).map_err(|e| e.to_string())?;
+        Ok(Self {
+            key: key.as_str(),
+            life,
+            batch: batch.as_str(),
+            dialogs: &style.dialogs,
+            input_marks: &style.input_marks,
+            foreground: processes::foreground(life.pane_pid),
+        })
     }
 
     /// The pane is the one meant, its program runs and it takes input.
@@ -58,9 +72,53 @@ impl<'a> Target<'a> {
         ])
     }
 
-    /// [`Self::own`], and no dialog on the screen.
+    /// An agent is in the foreground, as far as can be told. What is typed at a shell is run by it.
+    fn hosts_agent(&self) -> Option<String> {
+        let asked_for = format!("#{{==:#{{{SHELL_MARK}}},1}}");
+        match self.foreground {
+            Foreground::Shell => Some(asked_for),
+            // It may end before the text arrives. Braces of the pattern would end the format.
+            Foreground::Program => {
+                let other = format!("#{{?#{{m/r:{},#{{pane_current_command}}}},0,1}}", shell::pattern());
+                Some(format!("#{{||:{asked_for},{other}}}"))
+            }
+            Foreground::Script | Foreground::Unknown => None,
+        }
+    }
+
+    /// Whether the cursor stands behind what a person typed; only in copy mode.
+    fn typed(&self) -> String {
+        let behind = |mark: &String| {
+            let width = mark.chars().count();
+            format!("#{{&&:#{{==:#{{={width}:#{{copy_cursor_line}}}},{mark}}},#{{e|>|:#{{cursor_x}},{width}}}}}")
+        };
+        any(&self.input_marks.iter().map(behind).collect::<Vec<_>>())
+    }
+
+    /// Keeps on the pane whether a person has half typed a line; nothing where that cannot be seen.
+    fn look_at_input(&self) -> Vec<String> {
+        if self.input_marks.is_empty() {
+            return Vec::new();
+        }
+        let (pane, typed) = (&self.life.pane, self.typed());
+        let look = format!(
+            "copy-mode -t {pane} ; set-option -p -F -t {pane} @the-loop-typed '{typed}' ; copy-mode -q -t {pane}"
+        );
+        args(&["if-shell", "-F", "-t", pane, &self.own(), &look, "", ";"])
+    }
+
+    /// [`Self::free`], and nothing half typed in its input.
+    fn ready(&self) -> String {
+        match self.input_marks.is_empty() {
+            true => self.free(),
+            false => format!("#{{&&:{},#{{!=:#{{@the-loop-typed}},1}}}}", self.free()),
+        }
+    }
+
+    /// [`Self::own`], an agent in the foreground, and no dialog on the screen.
     fn free(&self) -> String {
         let mut conditions = vec![self.own()];
+        conditions.extend(self.hosts_agent());
         conditions.extend(self.dialogs.iter().map(|pattern| format!("#{{==:#{{C/ri:{pattern}}},0}}")));
         all(&conditions.iter().map(String::as_str).collect::<Vec<_>>())
     }
@@ -72,8 +130,10 @@ impl<'a> Target<'a> {
         format!(
             "display-message -p -t {} 'REFUSED asked={asked} key=#{{@the-loop-key}} pid=#{{pane_pid}} server=#{{pid}} \
              started=#{{start_time}} dead=#{{pane_dead}} off=#{{pane_input_off}} pasted=#{{@the-loop-pasted}} \
-             delivered=#{{@the-loop-delivered}} dialogs={}'",
+             delivered=#{{@the-loop-delivered}} shell={} typed={} dialogs={}'",
             self.life.pane,
+            self.hosts_agent().map_or("0".into(), |agent| format!("#{{?{agent},0,1}}")),
+            if asked == "paste" && !self.input_marks.is_empty() { "#{@the-loop-typed}" } else { "0" },
             dialogs.join("/")
         )
     }
@@ -96,7 +156,7 @@ impl<'a> Target<'a> {
 
     /// The whole delivery.
     fn paste_and_submit(&self, delay_ms: u32) -> Vec<String> {
-        let (pane, batch, free) = (&self.life.pane, self.batch, self.free());
+        let (pane, batch, free, ready) = (&self.life.pane, self.batch, self.free(), self.ready());
         let delay = match delay_ms {
             0 => String::new(),
             ms => format!("run-shell -d {}.{:03} ; ", ms / 1000, ms % 1000),
@@ -110,7 +170,8 @@ impl<'a> Target<'a> {
         let refuse = format!("delete-buffer -b tl-{batch} ; {}", self.refusal("paste"));
         let mut words = args(&["load-buffer", "-b", &format!("tl-{batch}"), "-", ";"]);
         words.extend(self.leave_modes());
-        words.extend(args(&["if-shell", "-F", "-t", pane, &free, &paste, &refuse]));
+        words.extend(self.look_at_input());
+        words.extend(args(&["if-shell", "-F", "-t", pane, &ready, &paste, &refuse]));
         words
     }
 
@@ -159,6 +220,12 @@ impl<'a> Target<'a> {
         if value("dead") == "1" {
             return Delivered::Refused(Refusal::Dead);
         }
+        if value("shell") == "1" {
+            return Delivered::Refused(match self.foreground {
+                Foreground::Shell => Refusal::Dead,
+                _ => Refusal::Busy("a shell came to the front of the pane".into()),
+            });
+        }
         if value("off") == "1" {
             return Delivered::Refused(Refusal::Busy("the pane's input is switched off".into()));
         }
@@ -168,6 +235,7 @@ impl<'a> Target<'a> {
         let shown = value("dialogs").split('/').position(|line| !matches!(line, "" | "0"));
         Delivered::Refused(Refusal::Busy(match shown.and_then(|at| self.dialogs.get(at)) {
             Some(pattern) => format!("a dialog waits for a person: the screen shows `{pattern}`"),
+            None if value("typed") == "1" => "a person has begun a line in its input; it is waited for".into(),
             None => "the pane changed while it was asked".into(),
         }))
     }
@@ -227,6 +295,15 @@ fn check_text(text: &str) -> Result<(), String> {
     match text.bytes().find(|b| b.is_ascii_control() && !matches!(b, b'\n' | b'\t')) {
         Some(byte) => Err(format!("the text holds the control byte 0x{byte:02x}")),
         None => Ok(()),
+    }
+}
+
+/// Any of the conditions; tmux has only a pairwise "or".
+fn any(conditions: &[String]) -> String {
+    match conditions {
+        [] => "0".into(),
+        [last] => last.clone(),
+        [first, rest @ ..] => format!("#{{||:{first},{}}}", any(rest)),
     }
 }
 

@@ -140,6 +140,10 @@ impl Runner for Tmux {
         self.wait_for_quiet(life, Duration::from_millis(limit_ms));
     }
 
+    fn last_screen(&self, life: &Life) -> Option<String> {
+        Some(self.last_screen_of(life))
+    }
+
     fn deliver(&self, request: &DeliverRequest) -> Delivered {
         self.deliver_text(request)
     }

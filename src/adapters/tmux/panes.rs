@@ -6,12 +6,16 @@ use std::time::{Duration, Instant};
 use super::Tmux;
 use super::server::{Trouble, args};
 use crate::adapters::processes;
+use crate::domain::harness::shell::Foreground;
 use crate::domain::ports::{Pane, RunnerError};
 use crate::domain::session::Life;
 
 /// The facts of a life, one field per tab; the session's name comes last because it alone is free text.
 pub(super) const LIFE: &str = "#{pid}\t#{start_time}\t#{pane_id}\t#{pane_pid}\t#{session_name}";
-const MARKS: &str = "#{@the-loop-key}\t#{@the-loop-store}\t#{@the-loop-ref}\t#{pane_dead}\t#{pane_dead_status}\t";
+const MARKS: &str =
+    "#{@the-loop-key}\t#{@the-loop-store}\t#{@the-loop-ref}\t#{@the-loop-shell}\t#{pane_dead}\t#{pane_dead_status}\t";
+/// Set on a pane in which a shell was asked for.
+pub(super) const SHELL_MARK: &str = "@the-loop-shell";
 /// How often a screen is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a screen must show nothing new.
@@ -81,7 +85,7 @@ impl Tmux {
     }
 
     /// The last lines a pane showed, for people.
-    pub(super) fn last_screen(&self, life: &Life) -> String {
+    pub(super) fn last_screen_of(&self, life: &Life) -> String {
         let asked = args(&["capture-pane", "-p", "-J", "-S", "-200", "-t", &life.pane]);
         let text = self.ask(&life.socket, asked).unwrap_or_default();
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
@@ -107,13 +111,16 @@ fn parse_panes(text: &str, socket: &str) -> Vec<Pane> {
 }
 
 fn parse_pane(line: &str, socket: &str) -> Option<Pane> {
-    let fields: Vec<&str> = line.splitn(6, '\t').collect();
-    let [key, store, reference, dead, status, life] = fields[..] else { return None };
+    let fields: Vec<&str> = line.splitn(7, '\t').collect();
+    let [key, store, reference, shell, dead, status, life] = fields[..] else { return None };
+    let life = parse_life(life, socket)?;
+    let asked = !key.is_empty() && dead != "1" && shell != "1";
     Some(Pane {
         key: key.to_owned(),
         store: store.to_owned(),
         reference: reference.to_owned(),
-        life: parse_life(life, socket)?,
+        only_shell: asked && processes::foreground(life.pane_pid) == Foreground::Shell,
+        life,
         dead: (dead == "1").then(|| status.parse().ok()),
     })
 }
@@ -143,10 +150,10 @@ mod tests {
 
     #[test]
     fn a_listing_gives_each_pane_once_with_marks_life_and_exit_status() {
-        let text = "k1\ts1\tgithub:octo/hello#1\t\t\t10\t1700000000\t%0\t11\tloop-1\n\
-                    k1\ts1\tgithub:octo/hello#1\t\t\t10\t1700000000\t%0\t11\tother session\n\
-                    \t\t\t1\t3\t10\t1700000000\t%7\t12\tmine\n\
-                    \t\t\t1\t\t10\t1700000000\t%8\t13\ta\tb\n\
+        let text = "k1\ts1\tgithub:octo/hello#1\t\t\t\t10\t1700000000\t%0\t11\tloop-1\n\
+                    k1\ts1\tgithub:octo/hello#1\t\t\t\t10\t1700000000\t%0\t11\tother session\n\
+                    \t\t\t\t1\t3\t10\t1700000000\t%7\t12\tmine\n\
+                    \t\t\t\t1\t\t10\t1700000000\t%8\t13\ta\tb\n\
                     broken\n";
         let panes = parse_panes(text, "sock");
         assert_eq!(panes.len(), 3);

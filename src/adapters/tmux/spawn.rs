@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use super::Tmux;
-use super::panes::{LIFE, Listing, parse_life};
+use super::panes::{LIFE, Listing, SHELL_MARK, parse_life};
 use super::server::{Trouble, args, literal};
 use crate::adapters::processes;
+use crate::domain::harness::Harness;
 use crate::domain::ports::{Pane, RunnerError, SpawnRequest};
 use crate::domain::session::{Life, Liveness};
 
@@ -20,6 +21,13 @@ enum Plan {
     Living(Life),
     /// Its pane is there and its program has ended.
     Again(Life),
+    /// Its pane is there, and only a shell is left in it, in which a person may be at work: it is theirs from now on.
+    Beside {
+        /// The pane.
+        shell: Life,
+        /// Names for a new session beside it.
+        names: Vec<String>,
+    },
     /// Nothing carries its key: a new session with the first of these names that is free.
     New(Vec<String>),
 }
@@ -34,6 +42,10 @@ impl Tmux {
         };
         let life = match plan(panes, request)? {
             Plan::Living(life) => return Ok(life),
+            Plan::Beside { shell, names } => {
+                self.give_away(&shell)?;
+                self.start_new(request, &names, server_runs)?
+            }
             Plan::Again(life) => self.start(respawn(request, &life), true)?,
             Plan::New(names) => self.start_new(request, &names, server_runs)?,
         };
@@ -41,6 +53,16 @@ impl Tmux {
         self.remember_server(&life);
         self.watch(request, &life)?;
         Ok(life)
+    }
+
+    /// Takes our marks from a pane: nothing of ours is in it any more, and whoever uses it goes on.
+    fn give_away(&self, shell: &Life) -> Result<(), RunnerError> {
+        let mut words = Vec::new();
+        for mark in ["@the-loop-key", "@the-loop-ref", "@the-loop-store", SHELL_MARK, "remain-on-exit"] {
+            words.extend(args(&["set-option", "-p", "-u", "-t", &shell.pane, mark, ";"]));
+        }
+        words.pop();
+        self.command(&shell.socket, words, false).map(|_| ()).map_err(Trouble::unreachable)
     }
 
     /// A server that was seen is never started a second time: its socket may vanish between two calls.
@@ -138,7 +160,7 @@ impl Tmux {
 
     fn ended_at_once(&self, request: &SpawnRequest, life: &Life, how: &str) -> RunnerError {
         let program = request.argv.first().map_or("", String::as_str);
-        failed(&format!("`{program}` ended at once {how}; its last screen:\n{}", self.last_screen(life)))
+        failed(&format!("`{program}` ended at once {how}; its last screen:\n{}", self.last_screen_of(life)))
     }
 }
 
@@ -179,12 +201,12 @@ fn check(request: &SpawnRequest) -> Result<(), RunnerError> {
 
 fn plan(panes: &[Pane], request: &SpawnRequest) -> Result<Plan, RunnerError> {
     let own = || panes.iter().filter(|pane| pane.key == request.key.as_str());
-    if let Some(pane) = own().find(|pane| pane.dead.is_none()) {
+    if let Some(pane) = own().find(|pane| pane.may_host()) {
         return Ok(Plan::Living(pane.life.clone()));
     }
     let reference = request.reference.to_string();
     let elsewhere = panes.iter().find(|pane| {
-        pane.dead.is_none()
+        pane.may_host()
             && !pane.key.is_empty()
             && pane.store != request.store
             && pane.reference.eq_ignore_ascii_case(&reference)
@@ -192,12 +214,16 @@ fn plan(panes: &[Pane], request: &SpawnRequest) -> Result<Plan, RunnerError> {
     if let Some(pane) = elsewhere {
         return Err(RunnerError::OtherStore { reference, store: pane.store.clone() });
     }
-    if let Some(pane) = own().next() {
+    if let Some(pane) = own().find(|pane| pane.dead.is_some()) {
         return Ok(Plan::Again(pane.life.clone()));
     }
     let names = [&request.session_name, &request.fallback_name];
     let is_free = |name: &&&String| panes.iter().all(|pane| pane.life.session != ***name);
-    Ok(Plan::New(names.iter().filter(is_free).map(|name| (*name).clone()).collect()))
+    let mut names: Vec<String> = names.iter().filter(is_free).map(|name| (*name).clone()).collect();
+    let Some(shell) = own().next().map(|pane| pane.life.clone()) else { return Ok(Plan::New(names)) };
+    // It may be there for the second time, and the one before still open.
+    names.push(format!("{}-{}", request.fallback_name, shell.pane_pid));
+    Ok(Plan::Beside { shell, names })
 }
 
 /// Starts the program again where it was. Without `-k`, so that a living one can never be replaced by it.
@@ -234,6 +260,7 @@ fn marks(request: &SpawnRequest, target: &str) -> Vec<String> {
         ("@the-loop-key", request.key.as_str()),
         ("@the-loop-ref", &reference),
         ("@the-loop-store", &request.store),
+        (SHELL_MARK, if Harness::is_shell(&request.argv) { "1" } else { "0" }),
         ("remain-on-exit", "on"),
     ];
     let set = |(name, value): (&str, &str)| args(&[";", "set-option", "-p", "-t", target, name, &literal(value)]);

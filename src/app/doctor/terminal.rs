@@ -61,12 +61,22 @@ fn without_pane(owned: &Owned, panes: &[Pane]) -> Option<Finding> {
                     .fixed_by(fix),
             )
         }
+        Some(Pane { only_shell: true, .. }) => Some(
+            Finding::warning(
+                "tmux.only-a-shell",
+                format!("only a shell is left in pane `{}` of {reference}", life.pane),
+            )
+            .because("its record says that it runs; nothing is typed at a shell, which would run it")
+            .todo(format!("{AGAIN}, in a pane of its own; the shell stays as it is"))
+            .fixed_by(fix),
+        ),
         Some(_) => None,
     }
 }
 
 fn without_session(pane: &Pane, store: &str, sessions: &BTreeMap<String, Owned>) -> Option<Finding> {
-    if pane.dead.is_some() {
+    // A dead pane is a scroll-back to read, and a shell a person's own.
+    if !pane.may_host() {
         return None;
     }
     let (reference, id) = (&pane.reference, &pane.life.pane);
@@ -114,7 +124,7 @@ mod tests {
 
     fn pane(session: &Session, dead: Option<Option<i32>>) -> Pane {
         let (key, reference) = (session.key.as_str().into(), session.reference.to_string());
-        Pane { key, store: "s".into(), reference, life: life(), dead }
+        Pane { key, store: "s".into(), reference, life: life(), dead, only_shell: false }
     }
 
     #[test]
@@ -122,12 +132,14 @@ mod tests {
         let closed = SessionState::Closed { at: Time::from_millis(2), reason: EndReason::Stopped };
         let own = |session: &Session| vec![pane(session, None)];
         let dead = |session: &Session| vec![pane(session, Some(Some(3)))];
+        let shell = |session: &Session| vec![Pane { only_shell: true, ..pane(session, None) }];
         let none = |_: &Session| Vec::new();
         type Panes = dyn Fn(&Session) -> Vec<Pane>;
         for (state, panes, want) in [
             (SessionState::Live(life()), &own as &Panes, None),
             (SessionState::Live(life()), &none, Some("tmux.no-pane")),
             (SessionState::Live(life()), &dead, Some("tmux.dead-pane")),
+            (SessionState::Live(life()), &shell, Some("tmux.only-a-shell")),
             (SessionState::Paused(Some(life())), &none, Some("tmux.no-pane")),
             (SessionState::Paused(None), &none, None),
             (SessionState::Starting, &none, None),

@@ -53,6 +53,9 @@ pub struct DispatchDetail {
     /// The payload of an event, as it came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<String>,
+    /// What a person can do about it, one sentence each.
+    #[serde(default)]
+    pub advice: Vec<String>,
 }
 
 /// What a person's word about one entry did.

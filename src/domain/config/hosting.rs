@@ -19,6 +19,8 @@ pub struct HarnessConfig {
     pub bracketed_paste: bool,
     /// Patterns on the screen that mean a dialog waits for a person.
     pub dialogs: Vec<String>,
+    /// How the line begins in which it is typed.
+    pub input_marks: Vec<String>,
 }
 
 impl Section for HarnessConfig {
@@ -42,6 +44,12 @@ impl Section for HarnessConfig {
         Key::new("dialogs", "patterns on the screen that mean a dialog waits for a person", |s: &mut Self| {
             &mut s.dialogs
         })
+        .rule(Rule::Text(&rules::DIALOG)),
+        Key::new(
+            "inputMarks",
+            "how the line begins in which it is typed; with the cursor behind one, a person has begun a line",
+            |s: &mut Self| &mut s.input_marks,
+        )
         .rule(Rule::Text(&rules::DIALOG)),
     ];
 }

@@ -4,7 +4,7 @@
 //! proceed must not hold its own lane. Menus of Claude stand indented, behind its mark; what a person wrote stands at
 //! the left edge.
 
-use super::{Harness, Once};
+use super::{Harness, Keeps, Once};
 
 struct Known {
     name: &'static str,
@@ -14,8 +14,10 @@ struct Known {
     /// Without a terminal: the same two, the prompt being standard input. `None` where it takes none there.
     once: Option<[&'static [&'static str]; 2]>,
     says_conversation: &'static [&'static str],
+    farewell: &'static [&'static str],
     dialogs: &'static [&'static str],
-    claude_files: bool,
+    input_marks: &'static [&'static str],
+    keeps: Keeps,
 }
 
 const KNOWN: [Known; 4] = [
@@ -26,6 +28,7 @@ const KNOWN: [Known; 4] = [
         resume: &["--resume", "{conversation}"],
         once: Some([&["-p", "--session-id", "{conversation}"], &["-p", "--resume", "{conversation}"]]),
         says_conversation: &[],
+        farewell: &[],
         dialogs: &[
             // Permission, trust, first start, limits: every menu with numbers.
             "^[│ ]+❯ *[0-9]+[.] ",
@@ -35,7 +38,9 @@ const KNOWN: [Known; 4] = [
             "^[│ ]*(❯ *)?([0-9][.] )?yes.? i trust this folder",
             "^[│ ]*(select login method|paste code here if prompted|choose the .* that looks best)",
         ],
-        claude_files: true,
+        // Behind the mark stands a blank or, in later versions, a no-break space.
+        input_marks: &["❯ ", "❯\u{a0}", "> ", ">\u{a0}", "│ > ", "│ >\u{a0}", "! ", "!\u{a0}"],
+        keeps: Keeps::Claude,
     },
     Known {
         name: "codex",
@@ -44,12 +49,14 @@ const KNOWN: [Known; 4] = [
         resume: &["resume", "{conversation}"],
         once: Some([&["exec", "-"], &["exec", "resume", "{conversation}", "-"]]),
         says_conversation: &["session id: ", "\"thread_id\":\""],
+        farewell: &["To continue this session, run codex resume "],
         dialogs: &[
-            "^ *press enter to (continue|confirm)",
+            "^ *(press enter to (continue|confirm)|tab to add notes|enter to submit (answer|all))",
             "^ *would you like to (run the following command|make the following edits|grant)",
             "^[ ›>]*1[.] (yes.? continue|update now|sign in with)",
         ],
-        claude_files: false,
+        input_marks: &["› ", "▌ ", "! "],
+        keeps: Keeps::Codex,
     },
     Known {
         name: "cursor",
@@ -59,11 +66,15 @@ const KNOWN: [Known; 4] = [
         // It takes a prompt as an argument only, where every user of the machine could read it.
         once: None,
         says_conversation: &[],
+        farewell: &["To resume this session: cursor-agent --resume=", "To resume this session: agent --resume="],
         dialogs: &[
-            "^[│ ]*(workspace trust required|press any key to (log|sign) in)",
+            "^[│⚠ ]*(workspace trust required|press any key to (log|sign) in)",
             "^[│ ]*(▶ *|→ *)?(\\[a\\] trust this workspace|run \\(once\\)|run this command[?])",
+            // The choice a key stands behind: `→ Keep (y) (enter)`.
+            "^[│ ]*(▶|→) .*\\(y\\)",
         ],
-        claude_files: false,
+        input_marks: &["  → ", " → ", "→ "],
+        keeps: Keeps::Cursor,
     },
     Known {
         name: "opencode",
@@ -72,8 +83,17 @@ const KNOWN: [Known; 4] = [
         resume: &["--session", "{conversation}"],
         once: Some([&["run", "--format", "json"], &["run", "--format", "json", "--session", "{conversation}"]]),
         says_conversation: &["\"sessionID\":\""],
-        dialogs: &["^[┃│ ]*△? *permission required", "^[┃│ ]*allow once +allow always +reject"],
-        claude_files: false,
+        farewell: &["  Continue  opencode -s "],
+        dialogs: &[
+            "^[┃│ ]*△? *permission required",
+            "^[┃│ ]*allow once +allow always +reject",
+            // A question of the agent, and the windows in front of everything.
+            "^[┃│ ]*(⇆ tab +)?↑↓ select +enter ",
+            "^[┃│ ]*(connect a provider|select (a )?(model|provider|agent)|update available) +esc",
+        ],
+        input_marks: &["  ┃  "],
+        // A database, which is not read.
+        keeps: Keeps::Nothing,
     },
 ];
 
@@ -92,12 +112,14 @@ impl Harness {
             resume: owned(known.resume),
             once: known.once.map(|[new, resume]| Once { new: owned(new), resume: owned(resume) }),
             says_conversation: owned(known.says_conversation),
+            farewell: owned(known.farewell),
             // Terminal interfaces take an Enter that follows a paste at once for a part of the paste.
             submit_delay_ms: 150,
             bracketed_paste: true,
             dialogs: owned(known.dialogs),
+            input_marks: owned(known.input_marks),
             line_by_line: false,
-            claude_files: known.claude_files,
+            keeps: known.keeps,
         })
     }
 }

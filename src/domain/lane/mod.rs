@@ -7,10 +7,12 @@ use super::reference::{RefKey, WorkItemRef};
 use super::session::{EndReason, Life, Session};
 use super::time::Time;
 
+mod advice;
 mod by_hand;
 #[cfg(test)]
 mod fixtures;
 mod next;
+mod notice;
 #[cfg(test)]
 mod outcomes;
 mod retry;
@@ -18,8 +20,10 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
+pub use advice::{Standing, advice, session_of};
 pub use by_hand::{Again, Unfit, again, may_drop};
 pub use next::{is_decided_by, is_held, next};
+pub use notice::Notice;
 pub use settle::{give_up, settle};
 
 /// Most deliveries handed over as one message.
@@ -214,6 +218,8 @@ pub enum Done {
     Submitted,
     /// The harness's own transcript shows it.
     Confirmed,
+    /// The transcript of this conversation shows it, which was not known to be the session's.
+    Learnt(super::ids::ConversationId),
     /// A process of its own took it and runs: the claim stays.
     Running,
     /// That process ended well.
@@ -230,8 +236,11 @@ pub enum Done {
     /// Nobody will ever be able to say.
     Unknown(String),
     /// Nothing was handed over; the harness or its pane is gone.
-    HarnessGone,
-    /// Nothing was handed over; a dialog waits for a person, or input is off.
+    HarnessGone {
+        /// The conversation it named when it ended.
+        named: Option<super::ids::ConversationId>,
+    },
+    /// Nothing was handed over; a dialog waits for a person, one has half typed a line, or input is off.
     Busy(String),
     /// Nothing was done; what hosts the harness does not answer.
     Unreachable(String),
@@ -252,6 +261,8 @@ pub struct Settlement {
     pub again: Vec<Effect>,
     /// Effects given up.
     pub dead: Vec<(Effect, super::effect::DeadReason, String)>,
+    /// What is told to people about those: one notice, however many they are.
+    pub notice: Option<Notice>,
     /// New effects of this lane.
     pub new: Vec<NewEffect>,
     /// The claim stays: what was begun is looked at again.

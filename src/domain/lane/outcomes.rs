@@ -254,7 +254,7 @@ fn k48_a_respawn_keeps_the_pause_and_the_creation_time(#[case] state: SessionSta
     let claimed = work(&lane);
     lane.own().created_at = NOW.plus_seconds(-5000);
     lane.own().state = state.clone();
-    let settlement = settled(&lane, &claimed, &Done::HarnessGone);
+    let settlement = settled(&lane, &claimed, &Done::HarnessGone { named: None });
     let session = after(&settlement);
     assert_eq!((&session.state, session.created_at, session.generation), (&lost, NOW.plus_seconds(-5000), 3));
     assert_eq!(settlement.again.iter().map(|effect| effect.attempts).collect::<Vec<_>>(), [1, 1, 1]);
@@ -270,8 +270,22 @@ fn a_harness_that_was_respawned_meanwhile_is_not_lost_again() {
     let mut lane = delivering();
     let claimed = work(&lane);
     lane.own().state = SessionState::Live(life(99));
-    let settlement = settled(&lane, &claimed, &Done::HarnessGone);
+    let settlement = settled(&lane, &claimed, &Done::HarnessGone { named: None });
     assert_eq!((&settlement.item, settlement.again.len()), (&None, 3));
+}
+
+#[test]
+fn k42_the_conversation_that_a_harness_named_is_the_one_that_goes_on() {
+    let named = || crate::domain::ids::ConversationId::parse("0199").unwrap();
+    let mut lane = delivering();
+    lane.own().introduced = true;
+    let learnt = settled(&lane, &work(&lane), &Done::Learnt(named()));
+    assert_eq!((after(&learnt).conversation.clone(), learnt.over[0].1), (Some(named()), "confirmed"));
+    let gone = settled(&lane, &work(&lane), &Done::HarnessGone { named: Some(named()) });
+    assert_eq!(after(&gone).conversation, Some(named()), "named when it ended");
+    lane.own().conversation = crate::domain::ids::ConversationId::parse("known").ok();
+    let gone = settled(&lane, &work(&lane), &Done::HarnessGone { named: Some(named()) });
+    assert_eq!(after(&gone).conversation, lane.own().conversation, "what a transcript told stays");
 }
 
 #[test]
@@ -279,7 +293,7 @@ fn a_harness_that_dies_again_and_again_is_a_dead_letter_once() {
     let mut lane = view(live()).with_deliveries(&EndpointRef::Item, 1..=1);
     let mut dead = 0;
     for _ in 0..=policy().max_retries {
-        let settlement = settled(&lane, &work(&lane), &Done::HarnessGone);
+        let settlement = settled(&lane, &work(&lane), &Done::HarnessGone { named: None });
         dead += settlement.dead.len();
         if let Some(again) = settlement.again.first() {
             lane.effects[0] = again.clone();

@@ -1,10 +1,11 @@
 //! What follows from how a piece of work went.
 
-use super::{Done, ENDPOINT_SPAWN_TRIES, LaneView, Settlement, Work, retry};
+use super::{Done, ENDPOINT_SPAWN_TRIES, LaneView, Notice, Settlement, Work, retry};
 use crate::domain::effect::{Class, DeadReason, Effect, EffectBody, EndpointRef, NewEffect};
 use crate::domain::ids::ConversationId;
 use crate::domain::log::{EventName, Level, LogEntry};
 use crate::domain::policy::Policy;
+use crate::domain::reference::WorkItemRef;
 use crate::domain::session::{EndReason, Life, Session, SessionState};
 use crate::domain::time::Time;
 
@@ -21,6 +22,7 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
         Done::SpawnFailed { detail, permanent } => settling.spawn_failed(detail, *permanent),
         Done::Submitted => settling.delivered("submitted", None),
         Done::Confirmed => settling.delivered("confirmed", None),
+        Done::Learnt(conversation) => settling.delivered("confirmed", Some(conversation)),
         Done::Finished { conversation } => settling.delivered("finished", conversation.as_ref()),
         Done::Failed(detail) => settling.failed(detail),
         Done::Ended => settling.ended(),
@@ -29,7 +31,7 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
             settling.out.until = Some(retry::after_busy(now));
         }
         Done::Unknown(detail) => settling.bury(DeadReason::Unknown, detail),
-        Done::HarnessGone => settling.respawn(),
+        Done::HarnessGone { named } => settling.respawn(named.as_ref()),
         Done::Busy(why) => settling.wait(retry::after_busy(now), why),
         // The harness may have started unheard: only asking again tells, whatever becomes of the record meanwhile.
         Done::Unreachable(_) if matches!(work, Work::Spawn { .. }) => {
@@ -38,14 +40,17 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
         }
         Done::Unreachable(why) => settling.wait(retry::after_silence(now), why),
     }
-    settling.out
+    let mut out = settling.out;
+    out.notice = Notice::of(&view.item.reference, &out.dead);
+    out
 }
 
 /// Gives up a delivery whose session could not be started.
-pub fn give_up(effect: &Effect, detail: &str) -> Settlement {
+pub fn give_up(item: &WorkItemRef, effect: &Effect, detail: &str) -> Settlement {
     let log = LogEntry::new(EventName::DispatchFailed, Level::Error).with("verb", effect.body.verb());
     let dead = vec![(effect.clone(), DeadReason::RetriesExhausted, detail.to_owned())];
-    Settlement { dead, log: vec![log.with("detail", detail).with("gaveUp", true)], ..Settlement::default() }
+    let notice = Notice::of(item, &dead);
+    Settlement { dead, notice, log: vec![log.with("detail", detail).with("gaveUp", true)], ..Settlement::default() }
 }
 
 struct Settling<'a> {
@@ -184,7 +189,7 @@ impl Settling<'_> {
     }
 
     /// The harness or its pane is gone and nothing was handed over: it is started again, and the event follows.
-    fn respawn(&mut self) {
+    fn respawn(&mut self, named: Option<&ConversationId>) {
         let attempts = self.effects().first().map_or(0, |effect| effect.attempts);
         if attempts >= self.policy.max_retries {
             return self.bury(DeadReason::RetriesExhausted, "the harness ended again and again");
@@ -192,7 +197,10 @@ impl Settling<'_> {
         let lost = self.work.life().cloned();
         let current = self.session().and_then(Session::life).cloned();
         if current.is_some() && current == lost {
-            self.change(Session::lose_life);
+            self.change(|session| {
+                session.lose_life();
+                session.conversation = session.conversation.take().or(named.cloned());
+            });
         }
         for mut effect in self.effects() {
             effect.attempts += 1;

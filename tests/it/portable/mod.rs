@@ -140,7 +140,7 @@ impl Place {
         let clock = Arc::new(Ahead(AtomicI64::new(3600)));
         let app = App::new(Parts {
             store: Store::open_inline(CrashBackend::new(Vec::new()), &RandomIds).unwrap(),
-            harness_files: Arc::new(the_loop::adapters::claude_files::ClaudeFiles::new(None, None)),
+            harness_files: Arc::new(the_loop::adapters::harness_files::HarnessFolders::new(&Default::default())),
             runner: Arc::new(Nobody),
             portable: files(root.path().join("portable")),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,

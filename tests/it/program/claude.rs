@@ -7,52 +7,6 @@ use super::hub::{hello, reference};
 use super::world::{PATIENCE, World};
 use crate::support::wait_for;
 
-const CLAUDE: &str = include_str!("claude.sh");
-
-impl World {
-    /// A machine whose harness is `claude`, with more lines of `routing`; its daemon runs.
-    pub fn with_claude(routing: &str) -> Self {
-        let world = Self::asleep(&format!("  defaultHarness: claude\n{routing}"));
-        fs::create_dir(world.path("bin")).unwrap();
-        let program = world.path("bin/claude");
-        fs::write(&program, CLAUDE.replace("dir=@", &format!("dir={}", world.path("").display()))).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        world.start_claude();
-        world
-    }
-
-    /// Starts the daemon where it finds `claude`.
-    pub fn start_claude(&self) {
-        let path = std::env::var("PATH").unwrap();
-        self.start_with(&[("PATH", &format!("{}:{path}", self.path("bin").display()))]);
-    }
-
-    /// The arguments of every start of an endpoint's harness.
-    pub fn starts(&self, number: u64) -> Vec<String> {
-        let path = self.path("heard").join(format!("{}.args", reference(number).replace('/', "_")));
-        fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
-    }
-
-    /// How often the harness asked a person to trust its directory.
-    fn trust_dialogs(&self) -> usize {
-        fs::read_to_string(self.path("trust-dialogs")).unwrap_or_default().lines().count()
-    }
-
-    /// A person presses a key in the only pane there is.
-    fn press(&self, key: &str) {
-        let (done, said) = self.server.raw(&["send-keys", "-t", "%0", key]);
-        assert!(done, "{said}");
-    }
-
-    /// Waits until the lane of an item waits for a person.
-    fn wait_for_a_dialog(&self, shows: &str) {
-        wait_for("the dialog to hold the lane", PATIENCE, || {
-            let waits = |event: &serde_json::Value| event["waits"].as_str().is_some_and(|why| why.contains(shows));
-            self.events("dispatch.failed").iter().any(|event| waits(event) && event["level"] == "warn")
-        });
-    }
-}
-
 #[test]
 fn k19_claude_trusts_its_directory_before_it_starts_and_its_dialogs_wait_for_a_person() {
     let world = World::with_claude("");
@@ -74,7 +28,7 @@ fn k19_claude_trusts_its_directory_before_it_starts_and_its_dialogs_wait_for_a_p
     let asks = || world.server.raw(&["capture-pane", "-p", "-t", "%0"]).1.contains("Esc to cancel");
     wait_for("the dialog", PATIENCE, asks);
     world.say(1, "behind the dialog");
-    world.wait_for_a_dialog("a dialog waits for a person");
+    world.wait_for_a_person("a dialog waits for a person");
     assert_eq!(world.times(&reference(1), "behind the dialog"), 0);
     world.press("y");
     world.wait_heard(&reference(1), "behind the dialog");
@@ -87,7 +41,7 @@ fn k19_without_trust_the_first_prompt_waits_behind_the_trust_dialog() {
     let world = World::with_claude("  harnessTrust: {enabled: false}\n");
     fs::write(world.path("user/.claude.json"), "not JSON").unwrap();
     world.start_item(&hello(), &world.issue(2));
-    world.wait_for_a_dialog("a dialog waits for a person");
+    world.wait_for_a_person("a dialog waits for a person");
     assert_eq!((world.heard(&reference(2)).as_str(), world.trust_dialogs()), ("", 1));
     world.press("y");
     world.wait_prompted(&reference(2));
@@ -101,7 +55,7 @@ fn a_configuration_that_cannot_be_read_is_left_alone_and_the_trail_says_so() {
     let world = World::with_claude("");
     fs::write(world.path("user/.claude.json"), "{\"projects\": ").unwrap();
     world.start_item(&hello(), &world.issue(3));
-    world.wait_for_a_dialog("a dialog waits for a person");
+    world.wait_for_a_person("a dialog waits for a person");
     world.wait_event("session.trust_failed", &[("workItem", &reference(3))]);
     assert_eq!(fs::read_to_string(world.path("user/.claude.json")).unwrap(), "{\"projects\": ");
 }
@@ -110,31 +64,26 @@ fn a_configuration_that_cannot_be_read_is_left_alone_and_the_trail_says_so() {
 fn k42_claude_goes_on_with_its_conversation_and_begins_anew_where_that_is_gone() {
     let world = World::with_claude("");
     let mine = reference(4);
-    let introduced = || world.heard(&mine).matches("You are the agent of").count();
-    let ended = |count: usize| {
-        let gone = || world.agents(&mine).len() == count && world.living_agents(&mine).is_empty();
-        wait_for("the harness to end", PATIENCE, gone);
-    };
     world.arm(&[4]);
     world.wait_prompted(&mine);
     world.say(4, "die now");
-    ended(1);
+    world.wait_ended(&mine, 1);
     world.say(4, "after the first end");
     world.wait_heard(&mine, "after the first end");
     let starts = world.starts(4);
     let id = starts[0].strip_prefix("--session-id ").unwrap().to_owned();
     assert_eq!(starts[1..], [format!("--resume {id}")]);
-    assert_eq!(introduced(), 1);
+    assert_eq!(world.introduced(&mine), 1);
 
     world.say(4, "die now");
-    ended(2);
+    world.wait_ended(&mine, 2);
     fs::remove_dir_all(world.path("user/.claude/projects")).unwrap();
     world.say(4, "after the transcript was lost");
     world.wait_heard(&mine, "after the transcript was lost");
     let fresh = world.starts(4).pop().unwrap();
     assert!(fresh.starts_with("--session-id ") && !fresh.contains(&id), "{fresh}");
     assert_eq!(
-        (world.starts(4).len(), introduced()),
+        (world.starts(4).len(), world.introduced(&mine)),
         (3, 2),
         "no start failed, and the fresh one was told what it is for"
     );

@@ -143,7 +143,7 @@ impl Agent {
             life: self.life.clone(),
             batch: BatchId::from_hex(batch),
             text: text.to_owned(),
-            style: PasteStyle { submit_delay_ms: 0, dialogs: vec![] },
+            style: PasteStyle { submit_delay_ms: 0, dialogs: vec![], input_marks: vec![] },
             program: None,
         }
     }

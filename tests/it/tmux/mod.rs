@@ -3,6 +3,7 @@
 mod address;
 mod dialogs;
 mod ending;
+mod input;
 mod recovery;
 mod spawning;
 mod text;

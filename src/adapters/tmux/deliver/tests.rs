@@ -21,6 +21,7 @@ fn request(dialogs: &[&str], delay: u32) -> DeliverRequest {
         style: PasteStyle {
             submit_delay_ms: delay,
             dialogs: dialogs.iter().map(|pattern| (*pattern).to_owned()).collect(),
+            input_marks: Vec::new(),
         },
         program: None,
     }

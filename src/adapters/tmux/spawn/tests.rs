@@ -30,7 +30,14 @@ fn pane(key: &str, store: &str, reference: &str, session: &str, dead: bool) -> P
         pane: "%0".into(),
         pane_pid: 2,
     };
-    Pane { key: key.into(), store: store.into(), reference: reference.into(), life, dead: dead.then_some(None) }
+    Pane {
+        key: key.into(),
+        store: store.into(),
+        reference: reference.into(),
+        life,
+        dead: dead.then_some(None),
+        only_shell: false,
+    }
 }
 
 #[test]
@@ -40,6 +47,18 @@ fn a_living_pane_with_the_key_is_the_answer_and_a_dead_one_is_used_again() {
     let (live, dead) = (pane(key, "s1", "r", "a", false), pane(key, "s1", "r", "b", true));
     assert_eq!(plan(&[dead.clone(), live.clone()], &request), Ok(Plan::Living(live.life)));
     assert_eq!(plan(std::slice::from_ref(&dead), &request), Ok(Plan::Again(dead.life)));
+}
+
+#[test]
+fn a_pane_that_is_left_to_a_shell_is_neither_used_nor_ended() {
+    let request = request();
+    let key = request.key.as_str();
+    let shell = Pane { only_shell: true, ..pane(key, "s1", "r", "loop-7", false) };
+    let beside = || Plan::Beside { shell: shell.life.clone(), names: vec!["loop-7-abc".into(), "loop-7-abc-2".into()] };
+    assert_eq!(plan(std::slice::from_ref(&shell), &request), Ok(beside()));
+    let (live, dead) = (pane(key, "s1", "r", "x", false), pane(key, "s1", "r", "y", true));
+    assert_eq!(plan(&[shell.clone(), live.clone()], &request), Ok(Plan::Living(live.life)));
+    assert_eq!(plan(&[shell, dead.clone()], &request), Ok(Plan::Again(dead.life)));
 }
 
 #[test]
@@ -94,7 +113,7 @@ fn what_tmux_would_take_for_something_else_is_refused_first() {
 #[test]
 fn t05_a_new_session_is_marked_by_its_exact_name_and_a_pane_by_its_id() {
     let exact = marks(&request(), "=loop-7:").join(" ");
-    assert_eq!(exact.matches("-t =loop-7: ").count(), 4);
+    assert_eq!(exact.matches("-t =loop-7: ").count(), 5);
     let again = respawn(&request(), &pane("k", "s", "r", "loop-7", true).life);
     assert!(!again.contains(&"-k".to_owned()));
     assert!(again.windows(2).filter(|pair| pair[0] == "-t").all(|pair| pair[1] == "%0"));
