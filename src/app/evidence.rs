@@ -201,6 +201,25 @@ fn a_conversation_without_its_transcript_begins_anew(#[case] transcript: Option<
 }
 
 #[rstest]
+#[case::by_its_transcript(Some("0199-ab"), Some("codex resume 0199-ab"))]
+#[case::by_nobody(None, Some("codex"))]
+fn k42_a_conversation_that_a_transcript_named_goes_on(#[case] named: Option<&str>, #[case] again: Option<&str>) {
+    let runner = Told::new(Mode::Terminal, Delivered::Submitted, Remembered::Nothing);
+    let kept = Arc::new(Kept { transcript: Some(true), ..Kept::default() });
+    *kept.named.lock().unwrap() = named.map(|id| ConversationId::parse(id).unwrap());
+    let codex = Harness { name: "agent".into(), ..Harness::built_in("codex").unwrap() };
+    let app = app(Arc::clone(&runner) as Arc<dyn Runner>, Arc::clone(&kept) as Arc<dyn HarnessFiles>, codex);
+    say(&app, 10, &item("octo/hello", 7), 101, "the-loop start");
+    assert_eq!(advance(&app), Progress::Idle);
+    runner.delivers.lock().unwrap().push(Delivered::Refused(Refusal::Dead));
+    say(&app, 11, &item("octo/hello", 7), 101, "go on");
+    assert_eq!(advance(&app), Progress::Idle);
+    assert_eq!(runner.asked("spawn").last().and_then(|asked| asked.strip_prefix("spawn ")), again);
+    let how = if named.is_some() { "confirmed" } else { "submitted" };
+    assert!(trail(&app, "dispatch.succeeded").last().unwrap().contains(how));
+}
+
+#[rstest]
 #[case::done(Mode::Terminal, false, Some("session.trusted"))]
 #[case::refused(Mode::Terminal, true, Some("session.trust_failed"))]
 #[case::a_process_is_not_asked(Mode::Once, false, None)]

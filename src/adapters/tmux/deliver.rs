@@ -95,16 +95,21 @@ impl<'a> Target<'a> {
         any(&self.input_marks.iter().map(behind).collect::<Vec<_>>())
     }
 
-    /// Keeps on the pane whether a person has half typed a line; nothing where that cannot be seen.
+    /// Keeps on the pane whether a person has half typed a line; nothing where that cannot be seen. Copy mode takes time
+    /// where much has scrolled by, so it is entered only when the cursor is not where it is in an empty line.
     fn look_at_input(&self) -> Vec<String> {
-        if self.input_marks.is_empty() {
-            return Vec::new();
-        }
-        let (pane, typed) = (&self.life.pane, self.typed());
+        let Some(least) = self.input_marks.iter().map(|mark| mark.chars().count()).min() else { return Vec::new() };
+        let (pane, typed, own) = (&self.life.pane, self.typed(), self.own());
+        let right = format!("#{{&&:{own},#{{e|>|:#{{cursor_x}},{least}}}}}");
         let look = format!(
             "copy-mode -t {pane} ; set-option -p -F -t {pane} @the-loop-typed '{typed}' ; copy-mode -q -t {pane}"
         );
-        args(&["if-shell", "-F", "-t", pane, &self.own(), &look, "", ";"])
+        let forget = format!("set-option -p -t {pane} @the-loop-typed 0");
+        [
+            args(&["if-shell", "-F", "-t", pane, &own, &forget, "", ";"]),
+            args(&["if-shell", "-F", "-t", pane, &right, &look, "", ";"]),
+        ]
+        .concat()
     }
 
     /// [`Self::free`], and nothing half typed in its input.

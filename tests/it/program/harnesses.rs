@@ -218,3 +218,34 @@ fn k43_a_harness_that_ends_at_once_did_not_start_and_its_last_screen_is_told() {
     world.done(&format!("dispatch retry {entry}"));
     world.wait_prompted(&reference(5));
 }
+
+#[test]
+fn what_is_said_to_an_agent_that_left_a_shell_is_heard_by_the_next_one_and_run_by_nobody() {
+    let world = World::asleep("");
+    let name = format!("{}/$(printf %s \"$THE_LOOP_ENDPOINT\" | tr / _)", world.path("heard").display());
+    world.write_agent(&format!(
+        "#!/bin/sh\nname={name}\necho $$ >> \"$name.pids\"\nleaves=\n\
+         while IFS= read -r line; do\nprintf '%s\\n' \"$line\" >> \"$name\"\n\
+         case $line in 'leave a shell') leaves=yes ;; Delivery:*) [ -z \"$leaves\" ] || exec sh ;; esac\ndone\n"
+    ));
+    world.start();
+    let mine = reference(6);
+    world.arm(&[6]);
+    world.say(6, "leave a shell");
+    let named = || {
+        let found = world.run("doctor --json").json();
+        let findings = found["findings"].as_array().cloned().unwrap_or_default();
+        findings.iter().any(|finding| finding["id"] == "tmux.only-a-shell")
+    };
+    wait_for("doctor to name the shell", PATIENCE, named);
+    let ran = world.path("ran");
+    let command = format!("touch {}", ran.display());
+    world.say(6, &command);
+    world.wait_heard(&mine, &command);
+    assert_eq!((world.agents(&mine).len(), world.living_agents(&mine).len()), (2, 2), "the shell goes on");
+    assert_eq!(world.times(&mine, &command), 1);
+    assert!(!ran.exists());
+    assert!(!named(), "the session has an agent again");
+    let shell = world.server.raw(&["display", "-p", "-t", "%0", "#{pane_dead}#{@the-loop-key}"]);
+    assert_eq!(shell, (true, "0".into()), "it is nobody's but the person's");
+}

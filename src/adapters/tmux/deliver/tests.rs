@@ -60,6 +60,36 @@ fn k19_the_same_condition_stands_before_the_paste_and_before_the_submit() {
 }
 
 #[test]
+fn a_half_typed_line_is_looked_for_before_the_paste_and_never_before_the_submit() {
+    let mut request = request(&["proceed"], 150);
+    request.style.input_marks = vec!["│ > ".into(), "❯ ".into()];
+    let target = target(&request).unwrap();
+    let line = target.paste_and_submit(150).join(" ");
+    assert!(line.contains("#{==:#{=4:#{copy_cursor_line}},│ > }") && line.contains("#{e|>|:#{cursor_x},2}"));
+    assert_eq!(line.matches("#{!=:#{@the-loop-typed},1}").count(), 1, "what was pasted stands there itself by then");
+    assert_eq!(line.matches("#{==:#{C/ri:proceed},0}").count(), 2);
+    assert!(!target.submit_alone().join(" ").contains("copy_cursor_line"));
+    request.style.input_marks = vec!["a' ; kill-server".into()];
+    assert!(super::target(&request).is_err());
+}
+
+#[test]
+fn a_shell_is_told_from_a_pane_that_changed() {
+    let request = request(&[], 0);
+    let key = request.key.as_str();
+    let found = |foreground: Foreground| {
+        let target = Target { foreground, ..target(&request).unwrap() };
+        let text = format!("REFUSED key={key} pid=11 server=10 started=1700000000 dead=0 off=0 shell=1 dialogs=");
+        (target.hosts_agent().is_some(), target.understand(&text))
+    };
+    assert_eq!(found(Foreground::Shell), (true, Delivered::Refused(Refusal::Dead)));
+    assert!(matches!(found(Foreground::Program), (true, Delivered::Refused(Refusal::Busy(_)))));
+    for unclear in [Foreground::Script, Foreground::Unknown] {
+        assert!(!found(unclear).0, "{unclear:?}");
+    }
+}
+
+#[test]
 fn nothing_that_could_be_a_command_gets_into_one() {
     let with = |change: &dyn Fn(&mut DeliverRequest)| {
         let mut request = request(&[], 0);
