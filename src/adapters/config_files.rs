@@ -40,6 +40,16 @@ pub enum Chosen {
     User,
 }
 
+impl Chosen {
+    fn by(self) -> &'static str {
+        match self {
+            Self::Option => "`--config`",
+            Self::Variable => "`$THE_LOOP_CLI_CONFIG`",
+            Self::Repository | Self::User => "the search",
+        }
+    }
+}
+
 /// A configuration that was found and read, or the defaults.
 #[derive(Debug, Clone)]
 pub struct Found {
@@ -132,12 +142,7 @@ pub fn load(named: Option<&Path>, around: &Surroundings) -> Result<Found, Config
         let reading = config::read("").map_err(|problems| ConfigFileError::Invalid { path: dir.clone(), problems })?;
         return Ok(Found { file: None, home: Home { dir, user: around.user_home.clone() }, reading });
     };
-    let by = match chosen {
-        Chosen::Option => "`--config`",
-        Chosen::Variable => "`$THE_LOOP_CLI_CONFIG`",
-        Chosen::Repository | Chosen::User => "the search",
-    };
-    let reading = read_file(&path, by)?;
+    let reading = read_file(&path, chosen.by())?;
     let mut home = Home::of_file(&path, around.user_home.clone());
     // One directory has one name here, however it was reached: the store's lock and the event log depend on it.
     home.dir = fs::canonicalize(&home.dir).map_err(|error| ConfigFileError::Io { path: home.dir.clone(), error })?;
@@ -170,8 +175,20 @@ pub fn reread(path: &Path) -> Result<Reading, ConfigFileError> {
     }
 }
 
+/// Finds the configuration and reads its text alone, whatever it means.
+pub fn text(named: Option<&Path>, around: &Surroundings) -> Result<Option<(PathBuf, String)>, ConfigFileError> {
+    let Some((path, chosen)) = locate(named, around)? else { return Ok(None) };
+    let text = read_text(&path, chosen.by())?;
+    Ok(Some((path, text)))
+}
+
 /// Reads one file as a configuration.
 fn read_file(path: &Path, by: &'static str) -> Result<Reading, ConfigFileError> {
+    let text = read_text(path, by)?;
+    config::read(&text).map_err(|problems| ConfigFileError::Invalid { path: path.to_owned(), problems })
+}
+
+fn read_text(path: &Path, by: &'static str) -> Result<String, ConfigFileError> {
     let io = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => ConfigFileError::Missing { path: path.to_owned(), by },
         _ => ConfigFileError::Io { path: path.to_owned(), error },
@@ -185,12 +202,11 @@ fn read_file(path: &Path, by: &'static str) -> Result<Reading, ConfigFileError> 
     if bytes.len() as u64 > MAX_BYTES {
         return Err(not_text(format!("is larger than {MAX_BYTES} bytes, which no configuration is")));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
+    String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
         not_text(format!("is not UTF-8 text: line {line} holds bytes that are none"))
-    })?;
-    config::read(&text).map_err(|problems| ConfigFileError::Invalid { path: path.to_owned(), problems })
+    })
 }
 
 /// The nearest directory upwards that holds `.git`, a directory or (in a worktree) a file.

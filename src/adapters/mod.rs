@@ -1,6 +1,7 @@
 //! One thin translation per outside thing, behind the traits of `domain::ports`.
 
 pub mod claude_files;
+pub mod config_edit;
 pub mod config_files;
 pub mod earlier_daemon;
 mod environment;

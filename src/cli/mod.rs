@@ -16,6 +16,7 @@ mod events;
 mod exit;
 mod export;
 mod man;
+mod migrate_config;
 mod output;
 mod post;
 mod restart;
@@ -97,6 +98,8 @@ pub enum Verb {
     Events(events::Args),
     /// Check the configuration, show its values, print its schema
     Config(config::Args),
+    /// Make a configuration of an earlier version one of this version
+    MigrateConfig(migrate_config::Args),
     /// Try the receiver
     Webhook(webhook::Args),
     /// Print what a shell loads to complete commands and options
@@ -118,6 +121,7 @@ impl Verb {
             Self::Doctor(args) => doctor::run(args, context),
             Self::Events(args) => events::run(args, context),
             Self::Config(args) => config::run(args, context),
+            Self::MigrateConfig(args) => migrate_config::run(args, context),
             Self::Webhook(args) => webhook::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),

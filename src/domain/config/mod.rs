@@ -6,6 +6,7 @@ mod checks;
 mod docs;
 mod hosting;
 mod ingress;
+mod migrate;
 mod places;
 mod problem;
 mod routing;
@@ -27,6 +28,7 @@ pub use ingress::{
     EventLogConfig, GhWebhookConfig, GithubConfig, HostConfig, MonitorConfig, PollingConfig, Provider, SourceConfig,
     StateConfig, WebhooksConfig,
 };
+pub use migrate::{Migrated, migrate};
 pub use places::Home;
 pub use problem::{Note, Place, Problem, ProblemKind, nearest};
 pub use routing::{

@@ -119,6 +119,16 @@ pub const GENERATED_PATHS: &[GeneratedPath] = &[
         why: "what cannot be read must not travel on as if it were a record",
     },
     GeneratedPath {
+        name: "configuration copies",
+        accessor: "config_copies_dir",
+        path: StateLayout::config_copies_dir,
+        default: "<root>/local/config-copies/",
+        portable: false,
+        writer: "`migrate-config`",
+        holds: "configurations as they were before they were migrated",
+        why: "the configuration itself travels; what it was before is for whoever wants to compare",
+    },
+    GeneratedPath {
         name: "working trees",
         accessor: "worktrees_dir",
         path: StateLayout::worktrees_dir,

@@ -100,6 +100,11 @@ impl StateLayout {
         self.local.join("set-aside")
     }
 
+    /// Where a configuration goes before `migrate-config` changes it.
+    pub fn config_copies_dir(&self) -> PathBuf {
+        self.local.join("config-copies")
+    }
+
     /// Where the working trees of work items are made.
     pub fn worktrees_dir(&self) -> PathBuf {
         self.local.join("worktrees")
