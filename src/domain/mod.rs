@@ -20,6 +20,7 @@ pub mod portable;
 pub mod ports;
 pub mod prompt;
 pub mod reference;
+pub mod remote;
 pub mod session;
 pub mod signature;
 pub mod text;
