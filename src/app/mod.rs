@@ -9,6 +9,7 @@ use crate::store::Store;
 
 pub mod adopt;
 mod by_hand;
+pub mod carry;
 pub mod command;
 mod dispatch;
 pub mod doctor;

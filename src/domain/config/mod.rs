@@ -11,6 +11,7 @@ mod problem;
 mod routing;
 mod rules;
 mod schema;
+mod starter;
 mod to_policy;
 mod tree;
 mod values;
@@ -34,6 +35,7 @@ pub use routing::{
 };
 pub use rules::is_loopback;
 pub use schema::{KeyDoc, Shape};
+pub use starter::starter;
 pub use values::Word;
 pub use version::{CURRENT, Version};
 
