@@ -102,7 +102,7 @@ fn clean(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         KEPT.contains(&&*name) || !name.starts_with("GIT_") && name != "LC_ALL" && name != "LANGUAGE"
     };
     let kept = environment.iter().filter(|(name, _)| is_kept(name)).cloned();
-    let own = [("LC_ALL", "C"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_LITERAL_PATHSPECS", "1")];
+    let own = [("LC_ALL", "C"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0")];
     kept.chain(own.map(|(name, value)| (name.into(), value.into()))).collect()
 }
 
@@ -151,6 +151,8 @@ impl Git for WorkTree {
     }
 
     fn tracked(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        // A path means itself, whatever characters are in it.
+        let paths: Vec<String> = paths.iter().map(|path| format!(":(literal){path}")).collect();
         let mut args = vec!["ls-files", "-z", "--"];
         args.extend(paths.iter().map(String::as_str));
         self.run(&args, &[]).map(|output| pieces(&output))

@@ -17,7 +17,9 @@ const MAX_BYTES: u64 = 4 << 20;
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mode = match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Some(found.permissions()),
-        Ok(found) if found.is_symlink() => return Err(io::Error::other("it is a symbolic link, which is not followed")),
+        Ok(found) if found.is_symlink() => {
+            return Err(io::Error::other("it is a symbolic link, which is not followed"));
+        }
         Ok(_) => return Err(io::Error::other("it is no file")),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),
@@ -40,7 +42,9 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// The system said no.
 pub fn read(path: &Path) -> io::Result<FileText> {
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_symlink() => return Ok(FileText::Unusable("it is a symbolic link, which git does not follow")),
+        Ok(found) if found.is_symlink() => {
+            return Ok(FileText::Unusable("it is a symbolic link, which git does not follow"));
+        }
         Ok(found) if !found.is_file() => return Ok(FileText::Unusable("it is no file")),
         Ok(found) if found.len() > MAX_BYTES => return Ok(FileText::Unusable("it is larger than 4 MiB")),
         Ok(_) => {}

@@ -29,6 +29,7 @@ mod moving;
 pub mod order;
 pub mod perform;
 pub mod portable;
+mod pruned;
 pub mod request;
 pub mod settings;
 mod upkeep;

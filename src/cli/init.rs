@@ -113,7 +113,9 @@ impl From<GitError> for Failure {
     fn from(error: GitError) -> Self {
         let failure = Self::new(Kind::Outside, error.to_string());
         match error {
-            GitError::NoRepository(_) => failure.hint("`git init` makes one; a configuration alone can be written by hand"),
+            GitError::NoRepository(_) => {
+                failure.hint("`git init` makes one; a configuration alone can be written by hand")
+            }
             GitError::Bare(_) => failure.hint("run it in a working tree of that repository"),
             GitError::NoProgram(_) => failure.hint("install git, or put it into `PATH`"),
             GitError::Failed { .. } | GitError::File { .. } => failure,

@@ -42,7 +42,10 @@ impl Repository {
 
 /// This program's path, for where its name is not found.
 fn own() -> String {
-    std::env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| super::NAME.to_owned())
+    std::env::current_exe()
+        .ok()
+        .and_then(|path| path.to_str().map(str::to_owned))
+        .unwrap_or_else(|| super::NAME.to_owned())
 }
 
 /// Finds it. The configuration's home says which repository is meant.

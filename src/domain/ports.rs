@@ -281,6 +281,19 @@ pub trait PortableFiles: Send + Sync {
         items: &[Export<'_>],
         done: &mut dyn FnMut(usize, Result<Written, Held>),
     ) -> Result<FolderId, FileError>;
+    /// Takes the files of these items out of the folder, and tells of each the name that is gone. A file that says more
+    /// than the record, or is not there, gives none.
+    ///
+    /// # Errors
+    /// As [`PortableFiles::export`].
+    fn remove(
+        &self,
+        items: &[Export<'_>],
+        done: &mut dyn FnMut(usize, Result<Option<String>, Held>),
+    ) -> Result<(), FileError> {
+        (0..items.len()).for_each(|at| done(at, Ok(None)));
+        Ok(())
+    }
     /// Tells of each item whether an export would change its file; writes nothing and takes no lock.
     fn check(&self, items: &[Export<'_>], told: &mut dyn FnMut(usize, Result<bool, Held>)) -> Result<(), FileError>;
 }

@@ -12,10 +12,8 @@ const NAMED: usize = 3;
 /// Git, or a repository, that could not be asked.
 pub fn unasked(error: &GitError) -> Finding {
     match error {
-        GitError::NoRepository(at) => {
-            Finding::note("git.none", format!("`{}` is in no git repository", at.display()))
-                .because("portable files travel by git; without it they stay on this machine")
-        }
+        GitError::NoRepository(at) => Finding::note("git.none", format!("`{}` is in no git repository", at.display()))
+            .because("portable files travel by git; without it they stay on this machine"),
         GitError::Bare(_) => Finding::note("git.none", error.to_string()),
         GitError::NoProgram(_) => Finding::note("git.missing", error.to_string())
             .because("whether the repository ignores and merges our files rightly cannot be told"),
@@ -34,7 +32,8 @@ pub fn elsewhere(root: &Path, top: &Path) -> Finding {
 /// Everything that is to say about `seen`; `plan` holds what can be mended.
 pub fn judge(seen: &Seen, spot: &Spot, plan: &Plan) -> Vec<Finding> {
     let fix = |name: &str| plan.changes.iter().find(|change| is_about(&change.target, name)).cloned();
-    let mut findings: Vec<Finding> = ignored(seen).into_iter().map(|finding| fixed(finding, fix(".gitignore"))).collect();
+    let mut findings: Vec<Finding> =
+        ignored(seen).into_iter().map(|finding| fixed(finding, fix(".gitignore"))).collect();
     findings.extend(tracked(seen));
     findings.extend(attribute(seen).map(|finding| fixed(finding, fix(".gitattributes"))));
     findings.extend(merge_driver(seen).map(|finding| fixed(finding, fix(driver::DRIVER_KEY))));
@@ -53,7 +52,9 @@ pub fn judge(seen: &Seen, spot: &Spot, plan: &Plan) -> Vec<Finding> {
 pub fn converted(names: &[String]) -> Option<Finding> {
     (!names.is_empty()).then(|| {
         Finding::note("git.line-ends", format!("portable files with CR LF: {}", some(names)))
-            .because("git or an editor converted their line ends; they are read, and written with LF by their next change")
+            .because(
+                "git or an editor converted their line ends; they are read, and written with LF by their next change",
+            )
             .todo("`.gitattributes` must keep git from converting them, and editors must keep LF")
     })
 }
@@ -81,7 +82,8 @@ fn ignored(seen: &Seen) -> Vec<Finding> {
                 .todo("take the pattern out, or take the folder back below it with a `!` for each folder on the way"),
         );
     }
-    let open: Vec<String> = seen.local.iter().filter(|judged| !judged.is_ignored()).map(|judged| judged.path.clone()).collect();
+    let open: Vec<String> =
+        seen.local.iter().filter(|judged| !judged.is_ignored()).map(|judged| judged.path.clone()).collect();
     if !open.is_empty() {
         let taken_back = seen.local.iter().find_map(|judged| judged.rule.as_ref().filter(|_| !judged.is_ignored()));
         let by = taken_back.map(|rule| format!("; {} takes it back", told(rule))).unwrap_or_default();
@@ -126,7 +128,9 @@ fn attribute(seen: &Seen) -> Option<Finding> {
     };
     Some(
         Finding::warning("git.no-attribute", what)
-            .because("two machines that both worked an item get a conflict, and a file is not the same bytes everywhere")
+            .because(
+                "two machines that both worked an item get a conflict, and a file is not the same bytes everywhere",
+            )
             .todo("give them `merge=the-loop -text` in `.gitattributes`, where nothing later takes it back"),
     )
 }

@@ -44,7 +44,9 @@ pub fn edit(text: &str, spot: &Spot) -> Option<Edit> {
     let (block, end) = (block(&root), line_end(&all));
     let patterns: Vec<&str> = block.iter().map(String::as_str).filter(|line| !line.starts_with('#')).collect();
     let there = position(&all, &patterns);
-    let stands = there.is_some() && misjudged(text, &root).is_none();
+    // What stands below the block can take back what it ignores; then it belongs at the end.
+    let taken_back = |at: usize| misjudged(text, &root).is_some_and(|(line, wanted, _)| wanted && line > Some(at));
+    let stands = there.is_some_and(|at| !taken_back(at));
     let mut edit = Edit::default();
     let mut kept: Vec<String> = all.iter().map(|line| (*line).to_owned()).collect();
     if !stands {
@@ -55,8 +57,8 @@ pub fn edit(text: &str, spot: &Spot) -> Option<Edit> {
     }
     let mut new = with(&kept, &edit.added, end);
     // What is left of older attempts at the same, in whatever order, must not undo it.
-    while let Some(line) = misjudged(&new, &root).and_then(|(line, _)| line).filter(|line| *line < kept.len()) {
-        if !speaks_of(content(&kept[line]), &spot.root) {
+    while let Some((Some(line), false, _)) = misjudged(&new, &root) {
+        if line >= kept.len() || !speaks_of(content(&kept[line]), &spot.root) {
             break;
         }
         edit.removed.push(take_out(&mut kept, line));
@@ -99,7 +101,9 @@ fn sample(pattern: &str) -> String {
 
 /// Where the patterns stand one below the other.
 fn position(lines: &[&str], patterns: &[&str]) -> Option<usize> {
-    let fits = |at: &usize| patterns.iter().enumerate().all(|(n, pattern)| lines.get(at + n).map(|line| content(line)) == Some(pattern));
+    let fits = |at: &usize| {
+        patterns.iter().enumerate().all(|(n, pattern)| lines.get(at + n).map(|line| content(line)) == Some(pattern))
+    };
     (0..lines.len()).find(fits)
 }
 
@@ -110,14 +114,17 @@ fn take_out_block(kept: &mut Vec<String>, at: usize, patterns: &[&str], block: &
     (0..comment + patterns.len()).for_each(|_| removed.push(take_out(kept, at - comment)));
 }
 
-/// A path that the text judges wrongly: the line that decides about it (from 0; none when no line does), and the path.
-fn misjudged(text: &str, root: &str) -> Option<(Option<usize>, String)> {
+/// A path that the text judges wrongly: the line that decides about it (from 0; none when no line does), whether it has
+/// to be ignored, and the path.
+fn misjudged(text: &str, root: &str) -> Option<(Option<usize>, bool, String)> {
     let rules = Ignore::parse(text);
     let folder = root.trim_start_matches('/').replace('\\', "");
     let ignored = ["local/state.redb", "logs/events.jsonl", "the-loop.pid", "portable/octo-hello-7.json.1-1.tmp"];
     let paths = ignored.map(|path| (path, true)).into_iter().chain([("portable/octo-hello-7.json", false)]);
     let mut paths = paths.map(|(path, wanted)| (format!("{folder}{path}"), wanted));
-    paths.find(|(path, wanted)| rules.ignores(path) != *wanted).map(|(path, _)| (rules.deciding_line(&path), path))
+    paths
+        .find(|(path, wanted)| rules.ignores(path) != *wanted)
+        .map(|(path, wanted)| (rules.deciding_line(&path), wanted, path))
 }
 
 /// Whether a pattern is about the state root and nothing else.
@@ -184,7 +191,10 @@ mod tests {
             (".the-loop/**\n!.the-loop/portable/**\n", vec![".the-loop/**"]),
             ("a\n**/.the-loop/\nb\n", vec!["**/.the-loop/"]),
             ("\u{feff}.the-loop/\na\n", vec![".the-loop/"]),
-            (".the-loop/portable/*.json\r\n.the-loop/portable\r\n", vec![".the-loop/portable", ".the-loop/portable/*.json"]),
+            (
+                ".the-loop/portable/*.json\r\n.the-loop/portable\r\n",
+                vec![".the-loop/portable", ".the-loop/portable/*.json"],
+            ),
         ] {
             let found = edit(text, &spot(".the-loop")).unwrap();
             assert_eq!(found.removed, removed, "{text:?}");
@@ -212,7 +222,9 @@ mod tests {
     #[test]
     fn another_root_has_the_same_patterns() {
         let text = edit("", &spot("var/loop")).unwrap().text;
-        for line in ["var/loop/local/", "var/loop/logs/", "var/loop/*.pid", "var/loop/portable/*.tmp", "var/loop/sessions/"] {
+        for line in
+            ["var/loop/local/", "var/loop/logs/", "var/loop/*.pid", "var/loop/portable/*.tmp", "var/loop/sessions/"]
+        {
             assert!(text.lines().any(|found| found == line), "{line}: {text}");
         }
         assert_eq!(misjudged(&text, "var/loop/"), None);

@@ -13,7 +13,8 @@ pub(super) fn content(line: &str) -> &str {
 /// The line end that most lines have.
 pub(super) fn line_end(lines: &[&str]) -> &'static str {
     let crlf = lines.iter().filter(|line| line.ends_with("\r\n")).count();
-    if crlf * 2 > lines.len() { "\r\n" } else { "\n" }
+    let ended = lines.iter().filter(|line| line.ends_with('\n')).count();
+    if crlf * 2 > ended { "\r\n" } else { "\n" }
 }
 
 /// Adds lines at the end, behind an empty one when something stands above.

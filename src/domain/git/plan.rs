@@ -46,8 +46,10 @@ pub fn plan(seen: &Seen, spot: &Spot, program: &str) -> Plan {
     plan.file(spot.folder.join(".gitignore"), &seen.gitignore, |text| {
         ignore::edit(text, spot).map(|edit| (edit.text, edit.added, edit.removed))
     });
+    let hold = attributes::hold(&seen.merge, &seen.text);
     plan.file(spot.folder.join(".gitattributes"), &seen.gitattributes, |text| {
-        (!attributes::hold(&seen.merge, &seen.text)).then(|| attributes::edit(text, spot)).map(|(text, line)| (text, vec![line], Vec::new()))
+        let (text, line, above) = if hold { None } else { attributes::edit(text, spot) }?;
+        Some((text, vec![line.clone()], vec![line; above]))
     });
     plan.setting(driver::NAME_KEY, seen.driver_name.as_deref(), driver::NAME, seen.driver_name.is_some());
     let holds = seen.driver_runs && seen.driver.as_deref().and_then(driver::program).is_some();
@@ -100,9 +102,12 @@ impl std::fmt::Display for Change {
             let said = lines.iter().filter(|line| !line.starts_with('#')).map(|line| format!("`{line}`"));
             said.collect::<Vec<_>>().join(", ")
         };
-        let taken = if self.removed.is_empty() { String::new() } else { format!("take {} out of and ", quoted(&self.removed)) };
+        let taken =
+            if self.removed.is_empty() { String::new() } else { format!("take {} out of and ", quoted(&self.removed)) };
         match &self.target {
-            Target::File(_) if self.added.is_empty() => write!(f, "take {} out of {}", quoted(&self.removed), self.target),
+            Target::File(_) if self.added.is_empty() => {
+                write!(f, "take {} out of {}", quoted(&self.removed), self.target)
+            }
             Target::File(_) => write!(f, "{taken}put {} into {}", quoted(&self.added), self.target),
             Target::Setting(_) => write!(f, "set {} to {}", self.target, quoted(&self.added)),
         }

@@ -31,7 +31,8 @@ impl Spot {
         let kinds = [layout.store_file(), layout.daemon_output(), layout.pid_file(), log.to_owned()];
         let local = kinds.iter().filter_map(|path| within(top, path)).collect();
         let elsewhere = |path: &Path| within(folder, path).filter(|_| !path.starts_with(layout.root()));
-        let mut more: Vec<String> = elsewhere(layout.local_dir()).map(|dir| format!("/{}/", escaped(&dir))).into_iter().collect();
+        let mut more: Vec<String> =
+            elsewhere(layout.local_dir()).map(|dir| format!("/{}/", escaped(&dir))).into_iter().collect();
         // The log is rotated beside itself. Under the root only `logs/` is ignored by the block.
         let is_covered = log.starts_with(layout.root().join("logs")) || log.starts_with(layout.local_dir());
         more.extend(within(folder, log).filter(|_| !is_covered).map(|log| format!("/{}*", escaped(&log))));
@@ -103,7 +104,9 @@ mod tests {
         let layout = StateLayout::new("/r/.the-loop").with_local_dir("/r/reg");
         let found = Spot::of(Path::new("/r"), Path::new("/r"), &layout, Path::new("/r/.the-loop/trail")).unwrap();
         assert_eq!(found.more, ["/reg/", "/.the-loop/trail*"]);
-        assert!(found.local.contains(&"reg/state.redb".to_owned()) && found.local.contains(&".the-loop/trail".to_owned()));
+        assert!(
+            found.local.contains(&"reg/state.redb".to_owned()) && found.local.contains(&".the-loop/trail".to_owned())
+        );
         let outside = StateLayout::new("/r/.the-loop").with_local_dir("/elsewhere");
         let found = Spot::of(Path::new("/r"), Path::new("/r"), &outside, Path::new("/var/log/x")).unwrap();
         assert!(found.more.is_empty() && !found.local.iter().any(|path| path.contains("elsewhere")));

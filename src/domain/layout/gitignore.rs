@@ -39,12 +39,13 @@ impl Ignore {
         self.decides(path).map(|rule| rule.line)
     }
 
-    /// The rule that decides: the one that ignores the outermost folder, else the one for the path itself.
+    /// The rule that decides: the one that ignores the outermost folder, else the one for the path itself, else the one
+    /// that takes back a folder it lies in.
     fn decides(&self, path: &str) -> Option<&Rule> {
         let is_folder = path.ends_with('/');
         let parts: Vec<&[u8]> = path.trim_end_matches('/').split('/').map(str::as_bytes).collect();
-        let within = (1..parts.len()).filter_map(|length| self.last(&parts[..length], true)).find(|rule| !rule.keeps);
-        within.or_else(|| self.last(&parts, is_folder))
+        let within = || (1..parts.len()).filter_map(|length| self.last(&parts[..length], true));
+        within().find(|rule| !rule.keeps).or_else(|| self.last(&parts, is_folder)).or_else(|| within().last())
     }
 
     /// The last rule that matches this very path.
@@ -218,7 +219,8 @@ mod tests {
     #[test]
     fn g02_the_last_line_that_matches_wins() {
         assert!(ignored("!a\na\n", "a") && !ignored("a\n!a\n", "a"));
-        for (rules, path, line) in [("a\n!a\n", "a", Some(1)), ("x\n\na/\n!a/b\n", "a/b", Some(2)), ("a\n", "b", None)] {
+        for (rules, path, line) in [("a\n!a\n", "a", Some(1)), ("x\n\na/\n!a/b\n", "a/b", Some(2)), ("a\n", "b", None)]
+        {
             assert_eq!(Ignore::parse(rules).deciding_line(path), line, "{rules:?}");
         }
     }

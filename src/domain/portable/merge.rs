@@ -121,6 +121,7 @@ fn marked(ours: &str, theirs: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::date::dated;
     use super::super::samples::{EXAMPLE, cleared, commanded, dated_records, over, records, text_with};
     use super::super::{Command, Volatile, same_meaning};
     use super::*;
@@ -157,7 +158,8 @@ mod tests {
             (&start, &format!("\u{feff}{}", pause.replace('\n', "\r\n")), &start, &pause),
         ] {
             let merged = merged(base, ours, theirs);
-            assert_eq!((merged.conflict, String::from_utf8(merged.bytes).unwrap().as_str()), (None, want));
+            let want = render(&dated(&parse(want.as_bytes()).unwrap(), None, None));
+            assert_eq!((merged.conflict, String::from_utf8(merged.bytes).unwrap()), (None, want));
         }
     }
 
@@ -212,14 +214,18 @@ mod tests {
 
     #[test]
     fn only_the_keys_that_differ_stand_between_markers() {
-        let with = |graph: &str, more: &str| text_with("\"poll\": {\n", &format!("\"graph\": {graph},\n  \"poll\": {{\n{more}"));
-        let (base, ours, theirs) = (with("1", ""), with("[2]", "    \"cursor\": 5,\n"), with("3", "    \"cursor\": 6,\n"));
+        let with = |graph: &str, more: &str| {
+            text_with("\"poll\": {\n", &format!("\"graph\": {graph},\n  \"poll\": {{\n{more}"))
+        };
+        let (base, ours, theirs) =
+            (with("1", ""), with("[2]", "    \"cursor\": 5,\n"), with("3", "    \"cursor\": 6,\n"));
         let done = merged(&base, &ours, &theirs);
         let text = String::from_utf8(done.bytes).unwrap();
-        assert_eq!(done.conflict.unwrap().to_string(), "changed on both sides: `graph`, `poll.cursor`");
+        assert_eq!(done.conflict.unwrap().to_string(), "changed on both sides: `poll.cursor`, `graph`");
         assert_eq!(text.matches(OURS).count(), 2, "{text}");
         assert_eq!(text.matches("\"command\": \"start\"").count(), 1, "what agrees stands once: {text}");
-        let (mine, other) = (parse(side(&text, true).as_bytes()).unwrap(), parse(side(&text, false).as_bytes()).unwrap());
+        let (mine, other) =
+            (parse(side(&text, true).as_bytes()).unwrap(), parse(side(&text, false).as_bytes()).unwrap());
         assert!(same_meaning(&mine, &parse(ours.as_bytes()).unwrap(), Volatile::Compared));
         assert!(same_meaning(&other, &parse(theirs.as_bytes()).unwrap(), Volatile::Compared));
     }

@@ -93,6 +93,8 @@ const ROWS: &[(&str, i32, &str)] = &[
     ("restart", 1, "secret"),
     ("export", 0, ""),
     ("export --check", 0, ""),
+    ("export --prune 30", 0, "0 changed, "),
+    ("export --prune 30 --check", 2, "error: "),
     ("export --chek", 2, "error: unexpected argument `--chek` found\nhint: "),
     ("events", 0, "control.command command=stop"),
     ("events --types", 0, "webhook.received\n"),

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::{Ground, Tree};
+use crate::support::wait_for;
 
 const FOLDER: &str = ".the-loop/portable";
 const FILE: &str = ".the-loop/portable/github-octo-hello-7.json";
@@ -39,13 +41,18 @@ fn two(base: &str, ours: &str, theirs: &str) -> (Ground, Tree, Tree) {
 
 fn pull(tree: &Tree) -> (bool, String) {
     let output = tree.try_git(&["pull", "-q", "--no-rebase", "--no-edit", "origin", "main"]);
-    (output.status.success(), format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
+    (
+        output.status.success(),
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)),
+    )
 }
 
 #[test]
 fn two_machines_that_both_worked_an_item_merge_without_a_hand_on_the_file() {
     let (start, pause, stop) = (record("start", 10, ""), record("pause", 20, ""), record("stop", 30, ""));
-    for (base, ours, theirs) in [(start.as_str(), pause.as_str(), stop.as_str()), ("", &stop, &start), (&start, &stop, &pause)] {
+    for (base, ours, theirs) in
+        [(start.as_str(), pause.as_str(), stop.as_str()), ("", &stop, &start), (&start, &stop, &pause)]
+    {
         let (_ground, _, b) = two(base, ours, theirs);
         let (done, said) = pull(&b);
         assert!(done, "{said}");
@@ -73,12 +80,14 @@ fn a_conflict_stands_between_markers_is_refused_by_everybody_and_is_resolved_lik
     let text = b.text(FILE);
     assert_eq!(text.matches("<<<<<<< ").count(), 1, "{text}");
     assert!(text.contains("\"graph\": 1") && text.contains("\"graph\": 2") && text.contains("\"start\""), "{text}");
-    assert!(b.run("doctor").stdout.contains("unresolved merge conflict"));
+    // A file that was changed a moment ago may still be being written.
+    let is_told = || b.run("doctor").stdout.contains("unresolved merge conflict");
+    wait_for("doctor to name the markers", Duration::from_secs(20), is_told);
     let ours: String = with(1);
     b.write(FILE, ours);
     b.git(&["add", "-A"]);
     b.git(&["commit", "-q", "--no-edit"]);
-    assert!(!b.run("doctor").stdout.contains("unresolved merge conflict"));
+    assert!(!is_told());
 }
 
 #[test]
@@ -124,7 +133,9 @@ fn a_program_that_path_does_not_find_is_called_by_its_own_path_blanks_and_all() 
     let tools = a.path.parent().unwrap().join("my tool's place");
     fs::create_dir(&tools).unwrap();
     let program = tools.join("the-loop");
-    fs::hard_link(env!("CARGO_BIN_EXE_the-loop"), &program).or_else(|_| fs::copy(env!("CARGO_BIN_EXE_the-loop"), &program).map(drop)).unwrap();
+    fs::hard_link(env!("CARGO_BIN_EXE_the-loop"), &program)
+        .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_the-loop"), &program).map(drop))
+        .unwrap();
     b.git(&["config", "--unset", "merge.the-loop.driver"]);
     let path: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
     let path = std::env::join_paths(path.into_iter().filter(|dir| !dir.join("the-loop").exists())).unwrap();
@@ -147,6 +158,9 @@ fn it_needs_no_repository_no_configuration_and_no_store() {
     tree.write("b", "");
     let ran = tree.done("merge-driver b o t some/where.json --json");
     assert_eq!((ran.json()["merged"].as_bool(), ran.stderr.as_str()), (Some(true), ""));
-    assert_eq!(tree.text("o"), record("stop", 20, "").replace("\n}\n", ",\n  \"commandedAt\": \"2026-03-02T08:15:20Z\"\n}\n"));
+    assert_eq!(
+        tree.text("o"),
+        record("stop", 20, "").replace("\n}\n", ",\n  \"commandedAt\": \"2026-03-02T08:15:20Z\"\n}\n")
+    );
     assert_eq!(fs::read_dir(&tree.path).unwrap().count(), 4, "nothing is left beside them");
 }

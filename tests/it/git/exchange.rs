@@ -10,7 +10,6 @@ use the_loop::adapters::portable_files::PortableDir;
 use the_loop::domain::decide::Urgency;
 use the_loop::domain::portable::{Command, Ended, render};
 use the_loop::domain::reference::WorkItemRef;
-use the_loop::store::View as _;
 
 use super::{Ground, Tree};
 use crate::portable::{Place, at, commanded, control, reference};
@@ -18,7 +17,7 @@ use crate::portable::{Place, at, commanded, control, reference};
 const FOLDER: &str = ".the-loop/portable";
 const ITEMS: u64 = 2;
 const SEEDS: u64 = 100;
-const STEPS: usize = 7;
+const STEPS: usize = 6;
 
 /// One machine: a clone, and an app with a store of its own over the clone's files.
 struct Machine {
@@ -26,28 +25,39 @@ struct Machine {
     place: Place,
 }
 
-/// A bare repository in which `init` was run, as everybody clones it.
-fn hub() -> &'static Ground {
-    static HUB: OnceLock<Ground> = OnceLock::new();
-    HUB.get_or_init(|| {
+/// A ground on which `init` was run in two clones of one repository, for copying: relative, and without git's upkeep.
+fn template() -> &'static Ground {
+    static TEMPLATE: OnceLock<Ground> = OnceLock::new();
+    TEMPLATE.get_or_init(|| {
         let ground = Ground::new();
-        let first = ground.clone("first");
+        let first = ground.clone("a");
         first.done("init");
         first.commit("init");
-        first.git(&["push", "-q", "origin", "main"]);
+        first.git(&["push", "-q", "-u", "origin", "main"]);
+        ground.at("").git(&["clone", "-q", "-b", "main", "hub.git", "b"]);
+        let second = ground.at("b");
+        second.done("init");
+        for tree in [&first, &second] {
+            tree.git(&["remote", "set-url", "origin", "../hub.git"]);
+        }
+        for tree in [&first, &second, &ground.at("hub.git")] {
+            for (key, value) in [("gc.auto", "0"), ("maintenance.auto", "false"), ("core.fsync", "none")] {
+                tree.git(&["config", key, value]);
+            }
+            let hooks = tree.path.join(if tree.path.ends_with("hub.git") { "hooks" } else { ".git/hooks" });
+            fs::remove_dir_all(hooks).unwrap();
+        }
         ground
     })
 }
 
-/// A ground with a copy of that repository and two machines, as after their own `init`.
+/// A ground of its own with two machines.
 fn machines() -> (Ground, Vec<Machine>) {
-    let (hub, ground) = (hub(), Ground::new());
-    fs::remove_dir_all(ground.path("hub.git")).unwrap();
-    let at = ground.at("");
-    at.git(&["clone", "-q", "--bare", hub.path("hub.git").to_str().unwrap(), "hub.git"]);
-    let driver = format!("merge.the-loop.driver={}", hub.at("first").git(&["config", "merge.the-loop.driver"]));
+    let ground = Ground { dir: tempfile::tempdir().unwrap() };
+    let copy =
+        std::process::Command::new("cp").arg("-a").arg(template().path("").join(".")).arg(ground.path("")).status();
+    assert!(copy.unwrap().success());
     let machines = ["a", "b"].map(|name| {
-        at.git(&["clone", "-q", "-c", &driver, "hub.git", name]);
         let tree = ground.at(name);
         let folder = tree.path.join(FOLDER);
         Machine { place: Place::with(move |_| Arc::new(PortableDir::new(folder))), tree }
@@ -56,24 +66,38 @@ fn machines() -> (Ground, Vec<Machine>) {
 }
 
 impl Machine {
-    fn export(&self) {
+    /// Serves all marks; whether that wrote anything.
+    fn export(&self) -> bool {
         let run = self.place.app.export_marked(Urgency::Cycle, &BTreeSet::new()).unwrap();
         assert!(run.held.is_empty() && !run.more, "{run:?}");
+        !run.exported.written.is_empty()
     }
 
     /// What the daemon does when files may have changed.
-    fn look(&self) {
+    fn look(&self) -> bool {
         self.place.app.adopt_folder().unwrap();
-        self.export();
+        self.export()
+    }
+
+    /// Commits the portable files, if there is anything to commit.
+    fn commit(&self) {
+        self.tree.git(&["add", "-A"]);
+        self.tree.try_git(&["commit", "-q", "-m", "work"]);
     }
 
     /// Commits, takes in what others pushed, and pushes. Nothing of it may need a hand.
     fn exchange(&self) {
-        self.tree.commit("work");
+        self.commit();
         let pulled = self.tree.try_git(&["pull", "-q", "--no-rebase", "--no-edit"]);
-        assert!(pulled.status.success(), "{}{}", String::from_utf8_lossy(&pulled.stdout), String::from_utf8_lossy(&pulled.stderr));
-        self.look();
-        self.tree.commit("what the store adds");
+        assert!(
+            pulled.status.success(),
+            "{}{}",
+            String::from_utf8_lossy(&pulled.stdout),
+            String::from_utf8_lossy(&pulled.stderr)
+        );
+        if self.look() {
+            self.commit();
+        }
         self.tree.git(&["push", "-q"]);
     }
 
@@ -101,7 +125,7 @@ impl Machine {
             self.tree.git(&["stash", "pop", "-q"]);
             return same("its return");
         }
-        self.tree.commit("before");
+        self.commit();
         let other = self.tree.git(&["rev-list", "--max-parents=0", "HEAD"]);
         let old = if how == 1 { "HEAD~1" } else { other.as_str() };
         if self.tree.try_git(&["checkout", "-q", old]).status.success() {
@@ -223,7 +247,10 @@ fn k37_a_strangers_branch_arms_silences_and_ends_nothing() {
     // The stranger arms one item, as himself, and takes the file of another away.
     theirs.tree.git(&["pull", "-q"]);
     theirs.tree.git(&["checkout", "-q", "-b", "stranger"]);
-    theirs.tree.write(&format!("{FOLDER}/{}", idle.slug().file_name()), render(&commanded(&idle, Command::Start, "mallory", 50)));
+    theirs.tree.write(
+        &format!("{FOLDER}/{}", idle.slug().file_name()),
+        render(&commanded(&idle, Command::Start, "mallory", 50)),
+    );
     theirs.tree.git(&["rm", "-q", &format!("{FOLDER}/{}", armed.slug().file_name())]);
     theirs.tree.commit("trust me");
     theirs.tree.git(&["push", "-q", "origin", "stranger"]);

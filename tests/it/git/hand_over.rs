@@ -52,7 +52,11 @@ fn work_is_handed_over_and_back_and_both_may_work_at_once() {
     hand_over(&b, &a);
     hand_over(&a, &b);
     for tree in [&a, &b] {
-        assert!(tree.text(FILE).contains("\"command\": \"stop\"") || tree.text(FILE).contains("\"ended\""), "{}", tree.text(FILE));
+        assert!(
+            tree.text(FILE).contains("\"command\": \"stop\"") || tree.text(FILE).contains("\"ended\""),
+            "{}",
+            tree.text(FILE)
+        );
         assert_eq!(tree.status(), "");
         tree.done("export --check");
     }

@@ -8,8 +8,12 @@ use the_loop::domain::layout::IGNORE_BLOCK;
 use super::{Ground, Tree};
 
 const RECORD: &str = ".the-loop/portable/octo-hello-7.json";
-const LOCAL: [&str; 4] =
-    [".the-loop/local/state.redb", ".the-loop/logs/events.jsonl", ".the-loop/the-loop.pid", ".the-loop/portable/x.json.1-1.tmp"];
+const LOCAL: [&str; 4] = [
+    ".the-loop/local/state.redb",
+    ".the-loop/logs/events.jsonl",
+    ".the-loop/the-loop.pid",
+    ".the-loop/portable/x.json.1-1.tmp",
+];
 
 /// What git itself says after an `init`.
 fn assert_in_order(tree: &Tree) {
@@ -40,9 +44,14 @@ fn a_fresh_repository_gets_everything_once_and_each_change_is_shown() {
     let check = tree.run("init --check");
     assert_eq!(check.code, Some(1));
     assert!(check.stdout.contains("would change") && check.stdout.contains("+ .the-loop/local/"), "{check:?}");
-    assert_eq!((tree.status().as_str(), tree.try_git(&["config", "merge.the-loop.driver"]).status.success()), ("", false));
+    assert_eq!(
+        (tree.status().as_str(), tree.try_git(&["config", "merge.the-loop.driver"]).status.success()),
+        ("", false)
+    );
     let ran = tree.done("init");
-    for said in ["cli-config.yaml`", "  + .the-loop/portable/*.tmp\n", "merge=the-loop -text\n", "set `merge.the-loop.driver`"] {
+    for said in
+        ["cli-config.yaml`", "  + .the-loop/portable/*.tmp\n", "merge=the-loop -text\n", "set `merge.the-loop.driver`"]
+    {
         assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
     }
     assert!(tree.text(".gitignore").starts_with(IGNORE_BLOCK), "byte for byte");
@@ -107,7 +116,10 @@ fn f11_a_linked_gitignore_is_refused_and_its_target_left() {
 #[test]
 fn another_root_its_folder_and_moved_places_are_followed() {
     let (_ground, tree) = Ground::repository("repo");
-    tree.write("sub/.the-loop/cli-config.yaml", "state: {root: var}\nrouting: {registryDir: reg}\neventLog: {path: trail.jsonl}\n");
+    tree.write(
+        "sub/.the-loop/cli-config.yaml",
+        "state: {root: var}\nrouting: {registryDir: reg}\neventLog: {path: trail.jsonl}\n",
+    );
     let sub = Tree { path: tree.path.join("sub"), home: tree.home.clone() };
     sub.done("init");
     assert!(!tree.path.join(".gitignore").exists() && !tree.path.join(".the-loop").exists());
@@ -141,7 +153,15 @@ fn outside_a_working_tree_it_refuses_and_in_linked_ones_the_configuration_is_sha
     let linked = ground.at("linked");
     assert!(linked.done("init").stdout.starts_with("nothing to do"));
     // A submodule is a repository of its own.
-    tree.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", ground.path("linked").to_str().unwrap(), "module"]);
+    tree.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        ground.path("linked").to_str().unwrap(),
+        "module",
+    ]);
     let module = Tree { path: tree.path.join("module"), home: tree.home.clone() };
     assert!(module.done("init").stdout.contains("set `merge.the-loop.driver`"));
     assert!(tree.text(".git/modules/module/config").contains("merge-driver"));

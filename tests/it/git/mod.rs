@@ -25,7 +25,7 @@ const IDENTITY: [(&str, &str); 5] = [
 
 /// A folder with a user's home, a bare repository everybody pushes to, and clones of it.
 pub struct Ground {
-    dir: TempDir,
+    pub dir: TempDir,
 }
 
 /// One working tree.
