@@ -130,3 +130,55 @@ fn k52_a_quiet_daemon_leaves_the_tree_clean() {
     world.stop();
     assert_eq!(git(&["status", "--porcelain"]), "");
 }
+
+#[test]
+fn f01_items_whose_names_look_alike_have_files_of_their_own_and_never_merge_into_one() {
+    let ground = Ground::new();
+    let a = first(&ground);
+    a.write(".the-loop/cli-config.yaml", CONFIG.replace("[octo/hello]", "[]"));
+    a.commit("whatever arrives");
+    a.git(&["push", "-q"]);
+    let b = second(&ground);
+    let of = |tree: &Tree, item: &str| {
+        let folder = fs::read_dir(tree.path.join(".the-loop/portable")).unwrap();
+        let texts = folder.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+        texts.filter(|text| text.contains(&format!("\"ref\": \"github:{item}\",\n  \"url\""))).count()
+    };
+    let alike = ["a/b-c#1", "a-b/c#1", "a/b_c#1"];
+    for item in alike {
+        a.done(&format!("sessions stop {item}"));
+    }
+    for item in alike {
+        assert_eq!(of(&a, item), 1, "{item}");
+    }
+    hand_over(&a, &b);
+    // Two machines that give the same name to different items: both are kept, and a person gives one another name.
+    a.done("sessions stop a/x-y#1");
+    b.done("sessions stop a-x/y#1");
+    a.commit("one");
+    a.git(&["push", "-q"]);
+    b.commit("other");
+    let pulled = b.try_git(&["pull", "-q", "--no-rebase", "--no-edit"]);
+    let said = String::from_utf8_lossy(&pulled.stderr).into_owned();
+    assert!(!pulled.status.success() && said.contains("the other about `github:a/x-y#1`"), "{said}");
+    assert_eq!((of(&b, "a/x-y#1"), of(&b, "a-x/y#1")), (1, 1));
+}
+
+#[test]
+fn f11_a_committed_link_is_neither_followed_nor_replaced() {
+    let ground = Ground::new();
+    let (a, b) = (first(&ground), second(&ground));
+    let outside = ground.path("outside.json");
+    fs::write(&outside, "{\"ref\": \"github:octo/hello#7\"}").unwrap();
+    fs::create_dir_all(a.path.join(".the-loop/portable")).unwrap();
+    std::os::unix::fs::symlink(&outside, a.path.join(FILE)).unwrap();
+    a.commit("a link");
+    a.git(&["push", "-q"]);
+    b.git(&["pull", "-q"]);
+    b.run("sessions stop 7");
+    let ran = b.run("export");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.contains("symbolic link"), "{ran:?}");
+    assert!(fs::symlink_metadata(b.path.join(FILE)).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "{\"ref\": \"github:octo/hello#7\"}");
+}

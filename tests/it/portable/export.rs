@@ -227,8 +227,8 @@ fn a_pruned_record_stays_away_until_something_happens_to_its_item() {
     assert_eq!(written, ["github-octo-repo-16.json", "github-octo-repo-17.json"]);
     // An old copy that comes back is taken in, arms nothing, and can be pruned again.
     place.put_record(&commanded(&ended, Command::Start, "mona", 10));
-    place.app.adopt_folder().unwrap();
-    assert_eq!(place.export(), ["github-octo-repo-15.json"]);
+    assert!(place.app.adopt_folder().unwrap().changed.is_empty() && place.export().is_empty());
+    assert_eq!(place.app.export_all().unwrap().exported.written, ["github-octo-repo-15.json"]);
     assert!(!place.record(&ended).is_armed());
     assert_eq!(place.app.prune_files(30).unwrap().exported.removed.len(), 1);
     place.change(&ended, |row| row.sections.control = Some(control(Command::Start, "mona", 30)));
