@@ -39,11 +39,9 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
     let mut found = look(&setting)?;
     found.plan.changes.splice(0..0, fresh);
     let Found { repository, plan, mut left } = found;
-    if !args.check && !plan.changes.is_empty() {
-        if let Some(repository) = &repository {
-            repository.apply(&plan, None)?;
-            left = look(&setting)?.left;
-        }
+    if let Some(repository) = repository.filter(|_| !args.check && !plan.changes.is_empty()) {
+        repository.apply(&plan, None)?;
+        left = look(&setting)?.left;
     }
     let document = || json!({ "changes": plan.changes, "done": !args.check, "left": left });
     context.out.result(document, || text(&plan.changes, args.check))?;

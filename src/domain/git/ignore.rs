@@ -96,7 +96,7 @@ fn with(kept: &[String], added: &[String], end: &str) -> String {
 
 /// A path that a pattern of ours means.
 fn sample(pattern: &str) -> String {
-    pattern.trim_start_matches('/').replace('\\', "").replace('*', "")
+    pattern.trim_start_matches('/').replace(['\\', '*'], "")
 }
 
 /// Where the patterns stand one below the other.

@@ -45,7 +45,7 @@ impl Ignore {
         let is_folder = path.ends_with('/');
         let parts: Vec<&[u8]> = path.trim_end_matches('/').split('/').map(str::as_bytes).collect();
         let within = || (1..parts.len()).filter_map(|length| self.last(&parts[..length], true));
-        within().find(|rule| !rule.keeps).or_else(|| self.last(&parts, is_folder)).or_else(|| within().last())
+        within().find(|rule| !rule.keeps).or_else(|| self.last(&parts, is_folder)).or_else(|| within().next_back())
     }
 
     /// The last rule that matches this very path.

@@ -108,9 +108,7 @@ fn line_ends_stay_whatever_git_is_told_to_convert() {
     let ground = Ground::new();
     let a = ground.clone("a");
     a.write(".the-loop/cli-config.yaml", "version: \"0.4.0\"\nrepositories: [octo/hello]\n");
-    for tree in [&a] {
-        tree.git(&["config", "core.autocrlf", "true"]);
-    }
+    a.git(&["config", "core.autocrlf", "true"]);
     let (ids, said) = findings(&a);
     assert!(ids.contains("git.no-attribute") && said.contains("`core.autocrlf` is `true`"), "{said}");
     a.done("init");
