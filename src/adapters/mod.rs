@@ -3,6 +3,7 @@
 pub mod claude_files;
 pub mod config_files;
 pub mod earlier_daemon;
+pub mod earlier_files;
 mod environment;
 pub mod event_log;
 mod groups;

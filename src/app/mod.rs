@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use crate::domain::ids::InstanceId;
 use crate::domain::portable::FolderId;
-use crate::domain::ports::{Clock, HarnessFiles, Ids, PortableFiles, Runner};
+use crate::domain::ports::{Clock, EarlierFiles, HarnessFiles, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
 pub mod adopt;
@@ -12,6 +12,7 @@ mod by_hand;
 pub mod command;
 mod dispatch;
 pub mod doctor;
+pub mod earlier;
 pub mod errand;
 #[cfg(test)]
 mod evidence;
@@ -34,6 +35,7 @@ mod upkeep;
 mod view;
 mod work;
 
+use earlier::Earlier;
 use glances::Glances;
 use in_flight::InFlight;
 pub use settings::Settings;
@@ -46,6 +48,7 @@ pub struct App {
     /// The portable folder as it was last met, under whose name its stamps are kept.
     folder: Arc<Mutex<Option<FolderId>>>,
     glances: Arc<Glances>,
+    earlier: Arc<Earlier>,
 }
 
 /// What the product is made of.
@@ -58,6 +61,8 @@ pub struct Parts {
     pub harness_files: Arc<dyn HarnessFiles>,
     /// The folder of portable records.
     pub portable: Arc<dyn PortableFiles>,
+    /// What the earlier system left.
+    pub earlier: Arc<dyn EarlierFiles>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Fresh ids.
@@ -71,7 +76,13 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), in_flight: InFlight::default(), folder: Arc::default(), glances: Arc::default() }
+        Self {
+            parts: Arc::new(parts),
+            in_flight: InFlight::default(),
+            folder: Arc::default(),
+            glances: Arc::default(),
+            earlier: Arc::default(),
+        }
     }
 
     /// The store.

@@ -1,6 +1,6 @@
 //! Orders: what changes the store on the operator's word, whoever owns it.
 
-use super::request::{Order, Request, Response, Trouble};
+use super::request::{Order, Request, ResetScope, Response, Trouble};
 use super::{App, look};
 use crate::domain::portable::Command;
 use crate::domain::reference::{RefKey, WorkItemRef};
@@ -40,10 +40,18 @@ impl App {
         match order {
             Order::Command { item, word, actor } => Ok(self.obey(item, word, actor)?),
             Order::ByHand { item, act } => self.by_hand(item, act),
-            Order::Reset(scope) => self.reset(scope),
+            Order::Reset(scope) => {
+                if *scope == ResetScope::All {
+                    self.adopt_earlier_first()?;
+                }
+                self.reset(scope)
+            }
             Order::Retry(id) => self.retry(id),
             Order::Drop(id) => Ok(Answered::only(Response::Dispatched(self.drop_entry(id)?))),
-            Order::Export => Ok(Answered::only(Response::Exported(self.export_all()?.exported))),
+            Order::Export => {
+                self.adopt_earlier_first()?;
+                Ok(Answered::only(Response::Exported(self.export_all()?.exported)))
+            }
             Order::ExportItems(items) => Ok(Answered::only(Response::Exported(self.export_items(items)?.exported))),
             Order::MarkGone(items) => {
                 let response = Response::MarkedGone(self.mark_gone(items)?);

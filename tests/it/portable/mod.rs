@@ -143,6 +143,7 @@ impl Place {
             harness_files: Arc::new(the_loop::adapters::claude_files::ClaudeFiles::new(None, None)),
             runner: Arc::new(Nobody),
             portable: files(root.path().join("portable")),
+            earlier: Arc::new(()),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             ids: Arc::new(RandomIds),
             instance: InstanceId("test".into()),
