@@ -5,6 +5,7 @@
 
 mod cli;
 mod corpus;
+mod interop;
 #[path = "../support/payloads.rs"]
 mod payloads;
 mod portable;
@@ -13,3 +14,4 @@ mod program;
 mod receiver;
 mod support;
 mod tmux;
+mod upgrade;

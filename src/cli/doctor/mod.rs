@@ -2,6 +2,7 @@
 
 mod configuration;
 mod daemon;
+mod earlier;
 mod fix;
 mod places;
 mod portable;
@@ -82,6 +83,7 @@ fn look(setting: &Setting, notes: &[String]) -> Vec<Finding> {
     findings.extend(receiver::look(setting, daemon.receiver.as_deref()));
     findings.extend(store::look(setting));
     findings.extend(portable::look(setting));
+    findings.extend(earlier::look(setting));
     findings
 }
 

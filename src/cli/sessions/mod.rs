@@ -7,6 +7,7 @@ use super::exit::{Exit, Failure};
 use super::setting;
 use super::work_item::WorkItemArg;
 pub(super) use list::local_time;
+use other_folder::OtherFolder;
 
 use crate::daemon::compose::Setting;
 use crate::domain::portable::Command;
@@ -15,6 +16,7 @@ mod attach;
 mod close;
 mod link_pr;
 mod list;
+mod other_folder;
 mod register;
 mod reset;
 mod say;
@@ -28,7 +30,7 @@ pub struct Args {
     /// Read the store in this directory instead of the configured one
     #[arg(long, global = true, value_name = "DIR", display_order = 90)]
     registry_dir: Option<PathBuf>,
-    /// Read the portable files in this directory instead of the configured one
+    /// Show what the portable files in this directory say; nothing is taken from them or written there
     #[arg(long, global = true, value_name = "DIR", display_order = 91)]
     portable_dir: Option<PathBuf>,
     #[command(subcommand)]
@@ -68,21 +70,23 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
     if let Some(dir) = &args.registry_dir {
         setting.layout = setting.layout.with_local_dir(named(dir));
     }
-    if let Some(dir) = &args.portable_dir {
-        setting.layout = setting.layout.with_portable_dir(named(dir));
-    }
-    act(&args.action, context, &setting)
+    let folder = args.portable_dir.as_ref().and_then(|dir| OtherFolder::of(&named(dir), &setting));
+    act(&args.action, context, &setting, folder.as_ref())
 }
 
-fn act(action: &Action, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
+fn act(action: &Action, context: &Context, setting: &Setting, folder: Option<&OtherFolder>) -> Result<Exit, Failure> {
+    let changes = !matches!(action, Action::List(_) | Action::Show(_) | Action::Attach(_));
+    if let Some(folder) = folder.filter(|_| changes) {
+        return Err(folder.refuse());
+    }
     match action {
-        Action::List(args) => list::run(args, context, setting),
-        Action::Show(item) => show::run(item, context, setting),
+        Action::List(args) => list::run(args, context, setting, folder),
+        Action::Show(item) => show::run(item, context, setting, folder),
+        Action::Attach(item) => attach::run(item, context, setting),
         Action::Start(args) => say::run(&Command::Start, args, context, setting),
         Action::Stop(args) => say::run(&Command::Stop, args, context, setting),
         Action::Pause(args) => say::run(&Command::Pause, args, context, setting),
         Action::Resume(args) => say::run(&Command::Resume, args, context, setting),
-        Action::Attach(item) => attach::run(item, context, setting),
         Action::Register(args) => register::run(args, context, setting),
         Action::Close(args) => close::run(args, context, setting),
         Action::Reset(args) => reset::run(args, context, setting),

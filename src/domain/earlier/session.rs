@@ -108,8 +108,11 @@ impl EarlierSession {
     pub(super) fn session(&self, store: &StoreId, owner: &WorkItemRef, life: Option<Life>, now: Time) -> Session {
         let key = PaneKey::new(store, owner, &self.reference);
         let created_at = self.created_at.or(self.last_event_at).unwrap_or(now);
+        let is_pull_request = self.reference.key() != owner.key();
         let state = match (self.status, life) {
             (Status::Active, Some(life)) => SessionState::Live(life),
+            // A pull request that nothing was said about yet.
+            (Status::Active, None) if is_pull_request && self.conversation.is_none() => SessionState::Recorded,
             (Status::Active, None) => SessionState::Starting,
             (Status::Paused, life) => SessionState::Paused(life),
             (Status::Closed, _) => {
