@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::portable::{Adoption, Loaded, PortableError, release, tell_once};
 use super::{App, Settings};
 use crate::domain::decide::{DeliveryState, Urgency};
-use crate::domain::earlier::{EarlierSession, Found, Known, Plan, Said, Tree, What, plan};
+use crate::domain::earlier::{EarlierSession, Found, Known, Plan, Said, Tree, What, ended_since, plan};
 use crate::domain::ids::StoreId;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::portable::date::dated;
@@ -33,6 +33,8 @@ struct Waiting {
     /// Something did not act and may act later.
     open: bool,
     items: BTreeMap<RefKey, Vec<Found>>,
+    /// Those of which tmux could not say what runs: not asked again before the next look at everything.
+    later: BTreeSet<RefKey>,
     /// The owners that old records name for a pull request.
     owners: HashMap<RefKey, RefKey>,
 }
@@ -62,7 +64,8 @@ impl App {
             let keys = items.iter().map(WorkItemRef::key);
             let with_owners = keys.flat_map(|key| [waiting.owners.get(&key).cloned(), Some(key)]);
             let keys: BTreeSet<RefKey> = with_owners.flatten().collect();
-            keys.into_iter().filter_map(|key| waiting.items.get(&key).cloned()).collect::<Vec<_>>()
+            let due = keys.into_iter().filter(|key| !waiting.later.contains(key));
+            due.filter_map(|key| waiting.items.get(&key).cloned()).collect::<Vec<_>>()
         });
         self.take_in_earlier(chosen)
     }
@@ -90,7 +93,10 @@ impl App {
     /// As [`App::adopt_for`]; what was taken in until then is.
     pub fn adopt_earlier_tree(&self) -> Result<Adoption, PortableError> {
         self.look_at_earlier(true)?;
-        let all = self.earlier.waiting(|waiting| waiting.items.values().cloned().collect::<Vec<_>>());
+        let all = self.earlier.waiting(|waiting| {
+            waiting.later.clear();
+            waiting.items.values().cloned().collect::<Vec<_>>()
+        });
         let mut adoption = Adoption::default();
         for some in all.chunks(BATCH) {
             adoption.merge(self.take_in_earlier(some.to_vec())?);
@@ -147,10 +153,12 @@ impl App {
             What::Session(session) => Some(session),
             _ => None,
         });
-        let has_session =
-            || self.parts.store.read(|tx| Ok(tx.item(&item.key())?.is_some_and(|item| item.session.is_some())));
+        let row = self.parts.store.read(|tx| tx.item(&item.key()))?;
+        let is_free = |session: &EarlierSession| {
+            row.as_ref().is_none_or(|row| row.session.is_none() && ended_since(session, row).is_none())
+        };
         let lives = match session {
-            Some(session) if !has_session()? => match self.lives(&item, session) {
+            Some(session) if is_free(session) => match self.lives(&item, session) {
                 Ok(lives) => lives,
                 Err(error) => {
                     self.wait_for(&item, &error)?;
@@ -181,7 +189,7 @@ impl App {
     fn lives(&self, owner: &WorkItemRef, session: &EarlierSession) -> Result<BTreeMap<String, Life>, RunnerError> {
         let store = self.parts.store.id();
         let mut lives = BTreeMap::new();
-        for session in session.pull_requests.iter().chain([session]).filter(|session| session.may_run()) {
+        for session in [session].into_iter().chain(&session.pull_requests).filter(|session| session.may_run()) {
             let Some(name) = &session.tmux_session else { continue };
             let request = TakeOver {
                 key: PaneKey::new(&store, owner, &session.reference),
@@ -189,7 +197,6 @@ impl App {
                 reference: session.reference.clone(),
                 session_name: name.clone(),
             };
-            // Two records with one name had one pane; it is the record's that comes last.
             if let Some(life) = self.parts.runner.take_over(&request)? {
                 lives.insert(name.clone(), life);
             }
@@ -198,6 +205,7 @@ impl App {
     }
 
     fn wait_for(&self, item: &WorkItemRef, error: &RunnerError) -> Result<(), StoreError> {
+        self.earlier.waiting(|waiting| waiting.later.insert(item.key()));
         let (item, now, text) = (item.clone(), self.now(), error.to_string());
         self.parts.store.write(move |tx| {
             let entry = LogEntry::warn(EventName::PortableAdopted);

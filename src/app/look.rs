@@ -143,10 +143,10 @@ pub(super) const fn state_word(state: &SessionState) -> &'static str {
 /// A record in the earlier system's shape, pull requests one level deep.
 fn record(item: &Item, endpoints: &[Session]) -> Value {
     let mut record = item.session.as_ref().map_or(Value::Null, entry);
-    if let Value::Object(fields) = &mut record {
-        if !endpoints.is_empty() {
-            fields.insert("pullRequests".into(), endpoints.iter().map(entry).collect());
-        }
+    if let Value::Object(fields) = &mut record
+        && !endpoints.is_empty()
+    {
+        fields.insert("pullRequests".into(), endpoints.iter().map(entry).collect());
     }
     record
 }

@@ -18,7 +18,10 @@ impl Tmux {
         let panes: Vec<Pane> = panes.into_iter().filter(runs).collect();
         let Some(pane) = self.active(&panes, &request.session_name)? else { return Ok(None) };
         if !pane.key.is_empty() && pane.key != request.key.as_str() {
-            return Err(RunnerError::OtherStore { reference: pane.reference.clone(), store: pane.store.clone() });
+            // Two items can have one name in tmux: whose it is was decided before.
+            let ours = pane.store == request.store;
+            let (reference, store) = (pane.reference.clone(), pane.store.clone());
+            return if ours { Ok(None) } else { Err(RunnerError::OtherStore { reference, store }) };
         }
         let mut words = marks((&request.key, &request.reference, &request.store), &pane.life.pane);
         // They begin with the sign that parts commands.

@@ -12,7 +12,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-pub use plan::{Known, Plan, Said, last_heard, plan};
+pub use plan::{Known, Plan, Said, ended_since, plan};
 pub use read::{Kind, MAX_LIST_BYTES, is_record_name, read};
 pub use session::{EarlierSession, Status, tmux_name};
 

@@ -8,7 +8,7 @@ use crate::domain::ids::{DeliveryId, StoreId};
 use crate::domain::item::Item;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::policy::Policy;
-use crate::domain::portable::{Conflict, Hold, Intake, Poll, Record, Section, take_in};
+use crate::domain::portable::{Conflict, Ended, Hold, Intake, Poll, Record, Section, take_in};
 use crate::domain::reference::RefKey;
 use crate::domain::session::{EndReason, Life, Session, SessionState};
 use crate::domain::time::Time;
@@ -165,7 +165,7 @@ fn over(
     intake: &Intake,
     known: &Known<'_>,
 ) -> bool {
-    let ended = item.sections.ended.clone().filter(|ended| earlier.last_active().is_none_or(|at| ended.at >= at));
+    let ended = ended_since(earlier, item).cloned();
     if ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Reset.as_str()) {
         return false;
     }
@@ -199,11 +199,16 @@ fn over(
     true
 }
 
+/// The ending of an item after which an old session did nothing any more.
+pub fn ended_since<'i>(session: &EarlierSession, item: &'i Item) -> Option<&'i Ended> {
+    item.sections.ended.as_ref().filter(|ended| session.last_active().is_none_or(|at| ended.at >= at))
+}
+
 /// Until when everything was heard: what is older is not new, although nothing names it.
 ///
 /// Where comments were polled, those that were heard are named one by one from the session's beginning on, unless the
 /// list was full and lost its oldest.
-pub fn last_heard(session: &EarlierSession, poll: &Section<Poll>) -> Option<Time> {
+fn last_heard(session: &EarlierSession, poll: &Section<Poll>) -> Option<Time> {
     match poll.present() {
         Some(poll) if poll.seen_comments.len() < KEPT_COMMENTS && session.status != Status::Closed => {
             session.created_at.or(session.last_event_at)

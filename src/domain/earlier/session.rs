@@ -61,7 +61,8 @@ impl EarlierSession {
         let mut session = Self::parse_one(&map)?;
         for entry in pull_requests {
             let Value::Object(entry) = entry else { continue };
-            let Ok(entry) = Self::parse_one(&entry) else { continue };
+            let Ok(mut entry) = Self::parse_one(&entry) else { continue };
+            session.tell_apart(&mut entry);
             let key = entry.reference.key();
             let is_listed = session.pull_requests.iter().any(|known| known.reference.key() == key);
             if key != session.reference.key() && !is_listed {
@@ -69,6 +70,16 @@ impl EarlierSession {
             }
         }
         Ok(session)
+    }
+
+    /// Without sessions for pull requests an entry had the record's own; it is the record's.
+    fn tell_apart(&self, entry: &mut Self) {
+        if entry.tmux_session == self.tmux_session {
+            entry.tmux_session = None;
+        }
+        if entry.conversation == self.conversation {
+            entry.conversation = None;
+        }
     }
 
     fn parse_one(map: &Map<String, Value>) -> Result<Self, RefusalKind> {

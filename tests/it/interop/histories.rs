@@ -177,7 +177,10 @@ impl History<'_> {
         match self.rng.below(6) {
             0 | 1 => self.we_command(number, Command::Start),
             2 => self.we_command(number, Command::Resume),
-            3 => self.we_command(number, if self.rng.below(2) == 0 { Command::Stop } else { Command::Pause }),
+            3 => {
+                let word = if self.rng.below(2) == 0 { Command::Stop } else { Command::Pause };
+                self.we_command(number, word);
+            }
             4 => {
                 let comment = format!("IC_ours_{}", self.step);
                 self.said.push(format!("ours: {number} saw {comment} at {now}"));

@@ -24,7 +24,9 @@ impl Peer {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let python = here.join("target/interop/current/bin/python");
         if !python.exists() {
-            eprintln!("{test}: skipped, the earlier system is not installed: `make interop` installs it");
+            // Past the capture of the test's output.
+            let said = format!("skipped: {test}: the earlier system is not installed; `make interop` installs it\n");
+            std::io::stderr().write_all(said.as_bytes()).unwrap();
             return None;
         }
         // It logs below its working directory, and looks for its configuration there and at home.

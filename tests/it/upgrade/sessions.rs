@@ -95,7 +95,7 @@ fn k58_a_reset_is_not_undone_by_an_old_session_file_or_command() {
     world.start();
     world.later(5);
     world.say(30, "is anybody there?");
-    world.wait_event("routing.dropped", &[("workItem", reference(30).as_str())]);
+    world.wait_event("routing.dropped", &[("reason", "awaiting-start")]);
     assert_eq!(world.state(&reference(30)), "");
     world.stop();
     assert_eq!(old_files(&world), before);
