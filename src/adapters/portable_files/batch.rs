@@ -5,9 +5,7 @@ use std::time::Duration;
 use crate::domain::portable::date::without_undated;
 use crate::domain::portable::files::{Export, FileError, Held, Replaced, Written};
 use crate::domain::portable::join::join_preferring_ours;
-use crate::domain::portable::{
-    Beaten, Conflict, Joined, Record, RefusalKind, Stamp, Volatile, join, render, same_meaning,
-};
+use crate::domain::portable::{Beaten, Conflict, Joined, Record, RefusalKind, Stamp, join, render, says_all};
 
 use super::find::{Found, find};
 use super::folder::{FolderLock, PortableFolder};
@@ -296,7 +294,7 @@ impl<'r> Work<'r> {
     }
 
     fn says_the_same(&self, current: &ReadFile) -> bool {
-        same_meaning(&self.want, &current.record, Volatile::Ignored)
+        says_all(&current.record, &self.want)
     }
 
     fn take_in_files(&mut self, current: &ReadFile, others: &[ReadFile]) -> Result<(), Held> {

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
+use the_loop::adapters::system::SystemClock;
 use the_loop::domain::portable::{Command, Ended};
+use the_loop::domain::ports::Clock as _;
 use the_loop::domain::reference::WorkItemRef;
 use the_loop::store::WriteTx;
 
@@ -30,6 +32,8 @@ struct History<'p> {
     place: Place,
     rng: Rng,
     step: i64,
+    /// When it began, ahead of everything that lies in a folder: no file is young.
+    begun: i64,
     truths: BTreeMap<u64, Truth>,
     /// What was done, for whoever reads a failure.
     said: Vec<String>,
@@ -41,7 +45,8 @@ fn k14_k50_k54_k58_k59_two_systems_on_one_folder_lose_nothing_and_arm_nothing_th
     for seed in 0..HISTORIES {
         let truths = (1..=ITEMS).map(|number| (number, Truth::default())).collect();
         let (place, rng) = (Place::new(), Rng::new(seed));
-        History { peer: &mut peer, place, rng, step: 0, truths, said: vec![format!("seed {seed}")] }.run();
+        let begun = (SystemClock.now().as_millis() - at(0).as_millis()) / 1000 + 3600;
+        History { peer: &mut peer, place, rng, step: 0, begun, truths, said: vec![format!("seed {seed}")] }.run();
     }
 }
 
@@ -57,6 +62,11 @@ impl History<'_> {
             }
             self.check();
         }
+    }
+
+    /// The second of this step.
+    fn second(&self) -> i64 {
+        self.begun + self.step * 10
     }
 
     fn root(&self) -> PathBuf {
@@ -80,13 +90,16 @@ impl History<'_> {
             if self.rng.below(3) > 0 {
                 let armed = self.rng.below(2) == 0;
                 let word = if armed { "start" } else { "stop" };
-                self.ask("old_control", json!({ "ref": item, "command": word, "at": at(-100).to_string() }));
+                self.ask(
+                    "old_control",
+                    json!({ "ref": item, "command": word, "at": at(self.begun - 100).to_string() }),
+                );
                 self.truth(number).armed = armed;
             }
             if self.rng.below(3) > 0 {
                 let comment = format!("IC_old_{number}");
                 let entry = json!({ "seenComments": [comment], "commentAttempts": { "IC_tried": 1 }, "spawn": {},
-                    "lastPolledAt": at(-90).to_string() });
+                    "lastPolledAt": at(self.begun - 90).to_string() });
                 polls[&item] = entry;
                 self.truth(number).seen.insert(comment);
             }
@@ -105,6 +118,8 @@ impl History<'_> {
     /// We take in what they wrote and write what they lack.
     fn sync(&mut self) {
         self.said.push("ours: export".into());
+        // What nothing else dates happened by now.
+        self.place.turn_clock_to(at(self.second() + 5));
         self.place.app.adopt_folder().unwrap();
         self.place.app.adopt_earlier_tree().unwrap();
         let run = self.place.app.export_all().unwrap();
@@ -112,7 +127,7 @@ impl History<'_> {
     }
 
     fn theirs(&mut self, number: u64) {
-        let (item, now) = (reference(number).to_string(), at(self.step * 10).to_string());
+        let (item, now) = (reference(number).to_string(), at(self.second()).to_string());
         match self.rng.below(9) {
             0 | 1 => self.they_command(number, "start"),
             2 => self.they_command(number, "resume"),
@@ -145,7 +160,7 @@ impl History<'_> {
     }
 
     fn they_command(&mut self, number: u64, word: &str) {
-        let now = at(self.step * 10).to_string();
+        let now = at(self.second()).to_string();
         self.ask("control", json!({ "ref": reference(number).to_string(), "command": word, "at": now }));
         self.truth(number).armed = matches!(word, "start" | "resume");
     }
@@ -173,7 +188,7 @@ impl History<'_> {
 
     fn ours(&mut self, number: u64) {
         self.sync();
-        let (item, now) = (reference(number), at(self.step * 10));
+        let (item, now) = (reference(number), at(self.second()));
         match self.rng.below(6) {
             0 | 1 => self.we_command(number, Command::Start),
             2 => self.we_command(number, Command::Resume),
@@ -193,7 +208,7 @@ impl History<'_> {
     }
 
     fn we_command(&mut self, number: u64, word: Command) {
-        let second = self.step * 10;
+        let second = self.second();
         self.said.push(format!("ours: {number} {word:?} at {}", at(second)));
         self.truth(number).armed = word.arms();
         self.place.change(&reference(number), move |row| {
@@ -203,7 +218,7 @@ impl History<'_> {
     }
 
     fn we_end(&mut self, number: u64) {
-        let second = self.step * 10;
+        let second = self.second();
         self.said.push(format!("ours: {number} closed at {}", at(second)));
         self.truth(number).armed = false;
         self.place.change(&reference(number), move |row| {

@@ -45,7 +45,8 @@ fn what_either_system_records_of_a_session_the_other_reads() {
     // What we change, it reads, and what it changes then, we read.
     world.done("sessions stop octo/hello.js#15");
     assert_eq!(peer.read(&root, item)["armed"], false);
-    let soon = world.later(5);
+    world.tick();
+    let soon = world.later(60);
     peer.ask(&root, "control", json!({ "ref": item, "command": "start", "at": soon }));
     world.done("export");
     let shown = world.done("sessions show octo/hello.js#15 --json").json();

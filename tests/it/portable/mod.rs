@@ -28,6 +28,7 @@ use the_loop::domain::portable::{
 };
 use the_loop::domain::ports::{
     Clock, DeliverRequest, Delivered, Pane, PasteStyle, PortableFiles, Remembered, Runner, RunnerError, SpawnRequest,
+    TakeOver,
 };
 use the_loop::domain::reference::WorkItemRef;
 use the_loop::domain::session::{Life, PaneKey, Session, SessionState};
@@ -55,6 +56,13 @@ impl Runner for Nobody {
 
     fn submit(&self, _: &DeliverRequest) -> Delivered {
         Delivered::NotRun("nobody".into())
+    }
+
+    fn take_over(&self, request: &TakeOver) -> Result<Option<Life>, RunnerError> {
+        match request.session_name.as_str() {
+            "silent" => Err(RunnerError::Unreachable("it does not answer".into())),
+            _ => Ok(None),
+        }
     }
 
     fn panes(&self) -> Result<Vec<Pane>, RunnerError> {

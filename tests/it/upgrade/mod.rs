@@ -2,6 +2,7 @@
 
 mod files;
 mod sessions;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::fs;
