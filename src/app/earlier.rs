@@ -78,13 +78,14 @@ impl App {
 
     /// What an order about all items must not miss: the old tree, after the portable files that win over it. Without an
     /// old tree no file is looked at.
-    pub(super) fn adopt_earlier_first(&self) -> Result<(), PortableError> {
+    pub(super) fn adopt_earlier_first(&self) -> Result<Adoption, PortableError> {
         self.look_at_earlier(true)?;
+        let mut adoption = Adoption::default();
         if self.has_earlier()? {
-            self.adopt_folder()?;
-            self.adopt_earlier_tree()?;
+            adoption.merge(self.adopt_folder()?);
+            adoption.merge(self.adopt_earlier_tree()?);
         }
-        Ok(())
+        Ok(adoption)
     }
 
     /// Takes in everything that the old tree says and that was not judged yet. Call it after [`App::adopt_folder`].

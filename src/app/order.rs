@@ -41,16 +41,22 @@ impl App {
             Order::Command { item, word, actor } => Ok(self.obey(item, word, actor)?),
             Order::ByHand { item, act } => self.by_hand(item, act),
             Order::Reset(scope) => {
-                if *scope == ResetScope::All {
-                    self.adopt_earlier_first()?;
-                }
-                self.reset(scope)
+                let adopted = match scope {
+                    ResetScope::All => self.adopt_earlier_first()?.lanes,
+                    ResetScope::Items(_) => Vec::new(),
+                };
+                let mut answered = self.reset(scope)?;
+                answered.lanes.extend(adopted);
+                Ok(answered)
             }
             Order::Retry(id) => self.retry(id),
             Order::Drop(id) => Ok(Answered::only(Response::Dispatched(self.drop_entry(id)?))),
             Order::Export => {
-                self.adopt_earlier_first()?;
-                Ok(Answered::only(Response::Exported(self.export_all()?.exported)))
+                let mut adopted = self.adopt_earlier_first()?;
+                let run = self.export_all()?;
+                adopted.merge(run.adoption);
+                // Nothing is written for their sake: it was just done.
+                Ok(Answered { response: Response::Exported(run.exported), lanes: adopted.lanes, items: Vec::new() })
             }
             Order::ExportItems(items) => Ok(Answered::only(Response::Exported(self.export_items(items)?.exported))),
             Order::MarkGone(items) => {
