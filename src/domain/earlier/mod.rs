@@ -2,8 +2,8 @@
 //!
 //! Where a section is absent here, the old tree says what it was; a section that is present, `null` included, wins. Every
 //! old file that was judged is remembered by its path and digest for as long as the store lives, so nothing that was
-//! ended here comes back from it. The whole shim is this folder, `adapters/earlier_files.rs`, `app/earlier.rs` and
-//! `cli/doctor/earlier.rs`: once no old tree is left, they go in one commit.
+//! ended here comes back from it. The whole shim is this folder, `adapters/earlier_files.rs`, `adapters/tmux/take_over.rs`,
+//! `app/earlier.rs` and `cli/doctor/earlier.rs`: once no old tree is left, they go in one commit.
 
 mod plan;
 mod read;
