@@ -108,7 +108,7 @@ fn step(dice: &mut Dice, worlds: &[World; 2]) {
 
 fn armed(world: &World, item: u64) -> bool {
     let ran = world.run(&format!("sessions show {} --json", reference(item)));
-    ran.code == Some(0) && ran.json()["armed"].as_bool().expect("armed")
+    ran.code == Some(0) && ran.json()["detail"]["armed"].as_bool().expect("armed")
 }
 
 #[test]
