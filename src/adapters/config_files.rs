@@ -40,6 +40,16 @@ pub enum Chosen {
     User,
 }
 
+impl Chosen {
+    fn by(self) -> &'static str {
+        match self {
+            Self::Option => "`--config`",
+            Self::Variable => "`$THE_LOOP_CLI_CONFIG`",
+            Self::Repository | Self::User => "the search",
+        }
+    }
+}
+
 /// A configuration that was found and read, or the defaults.
 #[derive(Debug, Clone)]
 pub struct Found {
@@ -132,12 +142,7 @@ pub fn load(named: Option<&Path>, around: &Surroundings) -> Result<Found, Config
         let reading = config::read("").map_err(|problems| ConfigFileError::Invalid { path: dir.clone(), problems })?;
         return Ok(Found { file: None, home: Home { dir, user: around.user_home.clone() }, reading });
     };
-    let by = match chosen {
-        Chosen::Option => "`--config`",
-        Chosen::Variable => "`$THE_LOOP_CLI_CONFIG`",
-        Chosen::Repository | Chosen::User => "the search",
-    };
-    let reading = read_file(&path, by)?;
+    let reading = read_file(&path, chosen.by())?;
     let mut home = Home::of_file(&path, around.user_home.clone());
     // One directory has one name here, however it was reached: the store's lock and the event log depend on it.
     home.dir = fs::canonicalize(&home.dir).map_err(|error| ConfigFileError::Io { path: home.dir.clone(), error })?;
@@ -168,6 +173,13 @@ pub fn reread(path: &Path) -> Result<Reading, ConfigFileError> {
         }
         _ => Ok(reading),
     }
+}
+
+/// Finds the configuration and reads its text alone, whatever it means.
+pub fn text(named: Option<&Path>, around: &Surroundings) -> Result<Option<(PathBuf, String)>, ConfigFileError> {
+    let Some((path, chosen)) = locate(named, around)? else { return Ok(None) };
+    let text = read_text(&path, chosen.by())?;
+    Ok(Some((path, text)))
 }
 
 /// What can be read of a file whose rest is wrong; `None` when that is nothing.

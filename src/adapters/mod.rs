@@ -1,10 +1,13 @@
 //! One thin translation per outside thing, behind the traits of `domain::ports`.
 
 mod claude_files;
+pub mod config_edit;
 pub mod config_files;
 pub mod earlier_daemon;
+pub mod earlier_files;
 mod environment;
 pub mod event_log;
+pub mod git;
 mod groups;
 pub mod harness_files;
 pub mod hosts;
@@ -15,4 +18,5 @@ pub mod process_runner;
 pub mod processes;
 pub mod supervisor;
 pub mod system;
+pub mod text_files;
 pub mod tmux;

@@ -4,14 +4,16 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use crate::domain::ids::InstanceId;
 use crate::domain::portable::FolderId;
-use crate::domain::ports::{Clock, HarnessFiles, Ids, PortableFiles, Runner};
+use crate::domain::ports::{Clock, EarlierFiles, HarnessFiles, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
 pub mod adopt;
 mod by_hand;
+pub mod carry;
 pub mod command;
 mod dispatch;
 pub mod doctor;
+pub mod earlier;
 pub mod errand;
 #[cfg(test)]
 mod evidence;
@@ -29,12 +31,14 @@ pub mod order;
 pub mod perform;
 pub mod portable;
 pub mod progress;
+mod pruned;
 pub mod request;
 pub mod settings;
 mod upkeep;
 mod view;
 mod work;
 
+use earlier::Earlier;
 use glances::Glances;
 use in_flight::InFlight;
 use progress::{Progress, Unheard};
@@ -50,6 +54,7 @@ pub struct App {
     glances: Arc<Glances>,
     /// Hears how far long work is.
     heard: Arc<dyn Progress>,
+    earlier: Arc<Earlier>,
 }
 
 /// What the product is made of.
@@ -62,6 +67,8 @@ pub struct Parts {
     pub harness_files: Arc<dyn HarnessFiles>,
     /// The folder of portable records.
     pub portable: Arc<dyn PortableFiles>,
+    /// What the earlier system left.
+    pub earlier: Arc<dyn EarlierFiles>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Fresh ids.
@@ -81,6 +88,7 @@ impl App {
             folder: Arc::default(),
             glances: Arc::default(),
             heard: Arc::new(Unheard),
+            earlier: Arc::default(),
         }
     }
 

@@ -49,6 +49,16 @@ impl Context {
         config_files::load(self.config_option.as_deref(), &self.around)
     }
 
+    /// The file's own words, whatever they mean; `None` when there is no file.
+    pub fn config_text(&self) -> Result<Option<(PathBuf, String)>, ConfigFileError> {
+        config_files::text(self.config_option.as_deref(), &self.around)
+    }
+
+    /// What relative paths in the configuration at `file` are relative to.
+    pub fn home_of(&self, file: &std::path::Path) -> Home {
+        Home::of_file(file, self.around.user_home.clone())
+    }
+
     /// What can be read of a configuration that cannot be used, the defaults for the rest; `None` when there is none of
     /// that kind. It tells where things lie.
     pub fn readable_part(&self) -> Option<Setup> {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::config::Config;
 use crate::domain::reference::{RepoRef, WorkItemRef};
+use crate::domain::remote::Remote;
 
 use super::context::Setup;
 use super::exit::{Failure, Kind};
@@ -96,7 +97,9 @@ pub fn at_hand(config: &Config, home: &Path) -> Result<RepoRef, Failure> {
         .map_err(|error| unknown(format!("could not read `{}`: {error}", file.display())))?;
     let url = origin(&text).ok_or_else(|| unknown(format!("`{}` names no remote `origin`", file.display())))?;
     // The address may hold a password, so it is not shown.
-    repository(&url).ok_or_else(|| unknown(format!("`origin` in `{}` is not on a host", file.display())))
+    Remote::parse(&url)
+        .and_then(|remote| remote.repository())
+        .ok_or_else(|| unknown(format!("`origin` in `{}` is not on a host", file.display())))
 }
 
 /// The `config` of the repository that holds `dir`; in a worktree it is the main repository's.
@@ -130,43 +133,6 @@ fn origin(config: &str) -> Option<String> {
     None
 }
 
-/// The repository a remote's address names: `scheme://[user@]host[:port]/owner/repo[.git]` or `[user@]host:owner/repo`.
-fn repository(url: &str) -> Option<RepoRef> {
-    let (host, path) = match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.split_once('/')?;
-            (web_host(&scheme.to_ascii_lowercase(), authority)?, path)
-        }
-        // The form of scp: a colon before any slash, and no drive letter.
-        None => {
-            let (authority, path) = url.split_once(':').filter(|(host, _)| !host.contains(['/', '\\']))?;
-            (without_user(authority).to_ascii_lowercase(), path)
-        }
-    };
-    let path = path.trim_matches('/');
-    let (owner, name) = path.strip_suffix(".git").unwrap_or(path).split_once('/')?;
-    if !host.contains(['.', ':']) {
-        return None;
-    }
-    RepoRef::new("github", &host, owner, name).ok()
-}
-
-/// Host for references: the port of ssh and git is another service's, and a scheme's own port is none.
-fn web_host(scheme: &str, authority: &str) -> Option<String> {
-    let authority = without_user(authority).to_ascii_lowercase();
-    let (host, port) = authority.split_once(':').map_or((authority.as_str(), None), |(host, port)| (host, Some(port)));
-    match (scheme, port) {
-        ("https" | "http", Some(port)) if port != "443" && port != "80" => Some(format!("{host}:{port}")),
-        ("https" | "http" | "ssh" | "git" | "git+ssh", _) => Some(host.to_owned()),
-        _ => None,
-    }
-}
-
-/// The last `@` ends the user part, which may hold a password.
-fn without_user(authority: &str) -> &str {
-    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,41 +159,6 @@ mod tests {
             ["", "#", "0", "#0", "015", "-1", "9007199254740992", "mona/x", "x#1", "https://github.com/mona/x", "a b#1"]
         {
             assert_eq!(meant(text).map_err(|failure| failure.kind), Err(Kind::Usage), "{text}");
-        }
-    }
-
-    #[test]
-    fn u01_u02_u03_u04_u08_remotes_name_their_repository() {
-        let hello = "github:octo/hello";
-        for (url, want) in [
-            ("https://github.com/octo/hello.git", hello),
-            ("https://github.com/octo/hello/", hello),
-            ("HTTPS://GitHub.com/octo/hello.git/", hello),
-            ("https://github.com:443/octo/hello.git", hello),
-            ("git@github.com:octo/hello.git", hello),
-            ("git@github.com:/octo/hello.git", hello),
-            ("github.com:octo/hello", hello),
-            ("ssh://git@github.com:22/octo/hello.git", hello),
-            ("ssh://git@github.com:2222/octo/hello.git", hello),
-            ("git://github.com/octo/hello.git", hello),
-            ("https://user:p@ss@github.com/octo/hello", hello),
-            ("https://ghe.example:8443/octo/hello", "github:ghe.example:8443/octo/hello"),
-            ("company@company.ghe.example:octo/hello.git", "github:company.ghe.example/octo/hello"),
-        ] {
-            assert_eq!(repository(url).map(|repo| repo.to_string()).as_deref(), Some(want), "{url}");
-        }
-        for local in [
-            "C:/repos/hello",
-            "C:\\repos\\hello",
-            "./foo:bar",
-            "../hello",
-            "/srv/git/hello.git",
-            "file:///srv/git/hello.git",
-            "git@github.com:2222/octo/hello.git",
-            "gh:octo/hello",
-            "",
-        ] {
-            assert_eq!(repository(local), None, "{local}");
         }
     }
 

@@ -2,10 +2,12 @@
 
 pub mod config;
 pub mod decide;
+pub mod earlier;
 pub mod effect;
 pub mod entry;
 pub mod event;
 pub mod findings;
+pub mod git;
 pub mod harness;
 pub mod ids;
 pub mod item;
@@ -20,6 +22,7 @@ pub mod portable;
 pub mod ports;
 pub mod prompt;
 pub mod reference;
+pub mod remote;
 pub mod session;
 pub mod signature;
 pub mod text;

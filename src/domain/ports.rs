@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::earlier::Tree;
+use super::git::{FileText, GitError, Judged};
 use super::harness::{Keeps, Mode};
 use super::ids::{BatchId, ConversationId, InstanceId};
 use super::portable::files::{Export, FileError, Held, Located, Look, Written};
@@ -52,6 +54,19 @@ pub struct SpawnRequest {
     pub argv: Vec<String>,
     /// Variables the session gets beside the server's scrubbed environment.
     pub env: Vec<(String, String)>,
+}
+
+/// A session that the earlier system started, to be taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakeOver {
+    /// Key the pane is to carry.
+    pub key: PaneKey,
+    /// The id of the store, to be kept on the pane.
+    pub store: String,
+    /// The endpoint's reference, to be kept on the pane.
+    pub reference: WorkItemRef,
+    /// Its name, as tmux keeps it.
+    pub session_name: String,
 }
 
 /// How a harness takes text.
@@ -217,6 +232,12 @@ pub trait Runner: Send + Sync {
     ) -> Result<Remembered, RunnerError>;
     /// Submits what was pasted, under the same condition as a delivery.
     fn submit(&self, request: &DeliverRequest) -> Delivered;
+    /// Takes over a session that the earlier system started on the user's own server: its pane gets our marks. `None`
+    /// when there is surely none of this name that runs.
+    fn take_over(&self, request: &TakeOver) -> Result<Option<Life>, RunnerError> {
+        let _ = request;
+        Ok(None)
+    }
     /// All panes that carry our marks. An empty list is sure; `Unreachable` is not.
     fn panes(&self) -> Result<Vec<Pane>, RunnerError>;
     /// Ends the harness of a pane that carries `key`: SIGTERM to its group, grace, SIGKILL. Ending what is gone is done.
@@ -299,6 +320,54 @@ pub trait PortableFiles: Send + Sync {
         items: &[Export<'_>],
         done: &mut dyn FnMut(usize, Result<Written, Held>),
     ) -> Result<FolderId, FileError>;
+    /// Takes the files of these items out of the folder, and tells of each the name that is gone. A file that says more
+    /// than the record, or is not there, gives none.
+    ///
+    /// # Errors
+    /// As [`PortableFiles::export`].
+    fn remove(
+        &self,
+        items: &[Export<'_>],
+        done: &mut dyn FnMut(usize, Result<Option<String>, Held>),
+    ) -> Result<(), FileError> {
+        (0..items.len()).for_each(|at| done(at, Ok(None)));
+        Ok(())
+    }
     /// Tells of each item whether an export would change its file; writes nothing and takes no lock.
     fn check(&self, items: &[Export<'_>], told: &mut dyn FnMut(usize, Result<bool, Held>)) -> Result<(), FileError>;
+}
+
+/// git, asked about one working tree. Paths are relative to its top, `/` between their parts.
+pub trait Git {
+    /// The top of the working tree, absolute.
+    fn top(&self) -> &Path;
+    /// What decides whether each of these is ignored, the index aside.
+    fn judge(&self, paths: &[String]) -> Result<Vec<Judged>, GitError>;
+    /// What is in the index at or below these paths.
+    fn tracked(&self, paths: &[String]) -> Result<Vec<String>, GitError>;
+    /// The values of these attributes of a path.
+    fn attributes(&self, path: &str, names: &[&str]) -> Result<Vec<String>, GitError>;
+    /// A key of the configuration, wherever it is set.
+    fn setting(&self, key: &str) -> Result<Option<String>, GitError>;
+    /// Sets a key of the repository's own configuration, which its working trees share.
+    fn set(&self, key: &str, value: &str) -> Result<(), GitError>;
+    /// Whether a program can be run from here: a name in `PATH`, or a path.
+    fn finds(&self, program: &str) -> bool;
+    /// Reads a file of lines.
+    fn read(&self, path: &Path) -> Result<FileText, GitError>;
+    /// Gives a file this content, whole or not at all; a link is not followed.
+    fn write(&self, path: &Path, text: &str) -> Result<(), GitError>;
+}
+
+/// What the earlier system left under the state root.
+pub trait EarlierFiles: Send + Sync {
+    /// Everything there is; `None` when no file can have changed since the last time, unless `anew`.
+    fn read(&self, anew: bool) -> Option<Tree>;
+}
+
+/// Where no earlier system was.
+impl EarlierFiles for () {
+    fn read(&self, _: bool) -> Option<Tree> {
+        None
+    }
 }

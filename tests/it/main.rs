@@ -5,6 +5,8 @@
 
 mod cli;
 mod corpus;
+mod git;
+mod interop;
 #[path = "../support/payloads.rs"]
 mod payloads;
 mod portable;
@@ -13,3 +15,4 @@ mod program;
 mod receiver;
 mod support;
 mod tmux;
+mod upgrade;

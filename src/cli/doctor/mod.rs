@@ -2,7 +2,9 @@
 
 mod configuration;
 mod daemon;
+mod earlier;
 mod fix;
+mod git;
 mod places;
 mod portable;
 mod receiver;
@@ -100,6 +102,8 @@ fn look(setting: &Setting, notes: &[String], out: &Output) -> Vec<Finding> {
     findings.extend(receiver::look(setting, daemon.receiver.as_deref()));
     findings.extend(store::look(setting));
     findings.extend(portable::look(setting, out));
+    findings.extend(git::look(setting));
+    findings.extend(earlier::look(setting));
     findings
 }
 

@@ -6,11 +6,13 @@ mod checks;
 mod docs;
 mod hosting;
 mod ingress;
+mod migrate;
 mod places;
 mod problem;
 mod routing;
 mod rules;
 mod schema;
+mod starter;
 mod to_policy;
 mod tree;
 mod values;
@@ -27,6 +29,7 @@ pub use ingress::{
     EventLogConfig, GhWebhookConfig, GithubConfig, HostConfig, MonitorConfig, PollingConfig, Provider, SourceConfig,
     StateConfig, WebhooksConfig,
 };
+pub use migrate::{Migrated, migrate};
 pub use places::Home;
 pub use problem::{Note, Place, Problem, ProblemKind, nearest};
 pub use routing::{
@@ -34,6 +37,7 @@ pub use routing::{
 };
 pub use rules::is_loopback;
 pub use schema::{KeyDoc, Shape};
+pub use starter::starter;
 pub use values::Word;
 pub use version::{CURRENT, Version};
 

@@ -47,27 +47,14 @@ impl Version {
 impl Value for Version {
     /// An absent version is accepted, because nothing can be lost by it; one that is there must be the current one.
     fn read(node: &Node, at: &At<'_>, reader: &mut Reader) -> Option<Self> {
-        let version = match &node.data {
-            Data::Text(text) => Self::parse(text),
-            Data::Int(number) => u64::try_from(*number).ok().map(|major| Self(major, 0, 0)),
-            _ => None,
-        };
-        let gate = |message: String| Problem::new(node.place, at.path.clone(), ProblemKind::Version, message);
-        let problem = match version {
-            Some(version) if version == CURRENT => return Some(version),
-            Some(version) if version > CURRENT => gate(format!(
-                "this file is of version {}, this program reads {CURRENT}: it needs a newer the-loop",
-                written(node, version)
-            ))
-            .hint("install a newer the-loop, or use the file it was before"),
-            Some(version) => {
-                gate(format!("this file is of version {}, this program reads {CURRENT}", written(node, version)))
-                    .hint(MIGRATE)
+        let problem = match declared(node, &at.path) {
+            Ok(version) if version == CURRENT => return Some(version),
+            Ok(version) => {
+                let message =
+                    format!("this file is of version {}, this program reads {CURRENT}", written(node, version));
+                Problem::new(node.place, at.path.clone(), ProblemKind::Version, message).hint(MIGRATE)
             }
-            None => {
-                let found = node.data.found();
-                gate(format!("expected a version such as \"{CURRENT}\", in quotes, found {found}"))
-            }
+            Err(problem) => problem,
         };
         reader.problems.push(problem);
         None
@@ -82,6 +69,32 @@ impl Value for Version {
     }
 }
 
+/// The version that a text says it is of, when this program knows it: its own or an earlier one.
+///
+/// # Errors
+///
+/// The problem of something that is no version, or of a newer one.
+pub fn declared(node: &Node, path: &str) -> Result<Version, Problem> {
+    let version = match &node.data {
+        Data::Text(text) => Version::parse(text),
+        Data::Int(number) => u64::try_from(*number).ok().map(|major| Version(major, 0, 0)),
+        _ => None,
+    };
+    let gate = |message: String| Problem::new(node.place, path, ProblemKind::Version, message);
+    match version {
+        Some(version) if version > CURRENT => Err(gate(format!(
+            "this file is of version {}, this program reads {CURRENT}: it needs a newer the-loop",
+            written(node, version)
+        ))
+        .hint("install a newer the-loop, or use the file it was before")),
+        Some(version) => Ok(version),
+        None => {
+            let found = node.data.found();
+            Err(gate(format!("expected a version such as \"{CURRENT}\", in quotes, found {found}")))
+        }
+    }
+}
+
 /// The version as the file writes it, so that the reader finds it there.
 fn written(node: &Node, version: Version) -> String {
     match &node.data {
@@ -90,16 +103,6 @@ fn written(node: &Node, version: Version) -> String {
         _ => version.to_string(),
     }
 }
-
-/// Keys that were removed, with what replaces them. They are refused, because to pass over a value that somebody set
-/// would change what happens without a word.
-const REMOVED: &[(&str, &str)] = &[
-    ("polling.stateFile", "`state.root`: polled state is one record per work item below it"),
-    ("webhooks.ghWebhook.routing", "the top-level `routing`, which webhooks and polling share"),
-    ("routing.control.ghBinary", "`github`, declared once"),
-    ("routing.reactions.ghBinary", "`github`, declared once"),
-    ("routing.announce.ghBinary", "`github`, declared once"),
-];
 
 /// Keys of earlier versions that mean nothing here. A key stands for everything below it.
 const IGNORED: &[(&str, &str)] = &[
@@ -119,9 +122,10 @@ const IGNORED: &[(&str, &str)] = &[
     ("routing.harnessTrust.acceptBypassPermissions", "no permission is ever accepted on its own"),
 ];
 
-/// The problem with a removed key; `None` for any other.
+/// The problem with a removed key; `None` for any other. Such a key is refused, because to pass over a value that
+/// somebody set would change what happens without a word.
 pub fn removed(path: &str, place: Place) -> Option<Problem> {
-    let (_, replacement) = REMOVED.iter().find(|(key, _)| *key == path)?;
+    let replacement = super::migrate::replacement(path)?;
     let message = format!("this key was removed; it is replaced by {replacement}");
     Some(Problem::new(place, path, ProblemKind::Removed, message).hint(MIGRATE))
 }

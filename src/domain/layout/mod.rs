@@ -55,6 +55,11 @@ impl StateLayout {
         &self.local
     }
 
+    /// The configuration that `init` writes, where the root is the folder that a configuration lies in.
+    pub fn configuration(&self) -> PathBuf {
+        self.root.join("cli-config.yaml")
+    }
+
     /// A work item's portable record, by its file name.
     pub fn portable_record(&self, file_name: &str) -> PathBuf {
         self.portable.join(file_name)
@@ -98,6 +103,11 @@ impl StateLayout {
     /// Where `doctor --fix` puts portable files that cannot be read.
     pub fn set_aside_dir(&self) -> PathBuf {
         self.local.join("set-aside")
+    }
+
+    /// Where a configuration goes before `migrate-config` changes it.
+    pub fn config_copies_dir(&self) -> PathBuf {
+        self.local.join("config-copies")
     }
 
     /// Where the working trees of work items are made.

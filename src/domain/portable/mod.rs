@@ -11,6 +11,7 @@ pub mod intake;
 pub mod join;
 mod keys;
 mod ledger;
+pub mod merge;
 pub mod parse;
 mod place;
 pub mod record;
@@ -28,7 +29,7 @@ mod properties;
 pub(crate) mod samples;
 
 pub use bridge::{Adopted, ControlChange, Report, adopt, ahead};
-pub use compare::{Volatile, same_meaning};
+pub use compare::{Volatile, same_meaning, says_all};
 pub use intake::{Hold, Intake, take_in};
 pub use join::{Beaten, Conflict, Joined, join};
 pub use parse::{MAX_BYTES, parse, parse_for};

@@ -4,6 +4,7 @@ mod by_hand;
 mod config;
 mod contract;
 mod help;
+mod migrate_config;
 mod receiver;
 mod store;
 mod webhook;

@@ -215,6 +215,8 @@ fn k43_a_harness_that_ends_at_once_did_not_start_and_its_last_screen_is_told() {
     fs::remove_file(world.path("cannot-start")).unwrap();
     let list = world.done("dispatch list --json").json();
     let entry = list["dispatch"][0]["id"].as_str().unwrap_or_else(|| panic!("{list}")).to_owned();
+    let shown = world.done(&format!("dispatch show {entry}")).stdout;
+    assert!(shown.contains("To do") && shown.contains("it is tried again by itself"), "{shown}");
     world.done(&format!("dispatch retry {entry}"));
     world.wait_prompted(&reference(5));
 }
