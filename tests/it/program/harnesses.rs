@@ -153,6 +153,8 @@ fn k19_dialogs_and_half_typed_lines_hold_what_is_said_until_a_person_is_done(#[c
     world.press("y");
     world.wait_prompted(&mine);
 
+    // It has taken what it heard, and shows an empty line again.
+    wait_for("the empty line", PATIENCE, || world.shown().ends_with(['❯', '›', '→', '┃']));
     world.press("half a line");
     wait_for("the half typed line", PATIENCE, || world.shown().contains("half a line"));
     world.say(3, "while a person types");
