@@ -29,3 +29,4 @@ pub mod time;
 pub mod trail;
 pub mod transcript;
 pub mod trust;
+pub mod workspace;

@@ -56,11 +56,11 @@ fn harnesses(setting: &Setting, settings: &Settings) -> Vec<Finding> {
 
 fn workspace(workspace: &Workspace) -> Option<Finding> {
     match workspace {
-        Workspace::Unavailable(reason) => Some(
-            Finding::error("configuration.no-spawns", format!("every start of a session is refused: {reason}"))
-                .because("no agent can be started until it is changed")
-                .todo("choose another `routing.workspace.strategy`"),
-        ),
+        Workspace::PerItem(workspaces) => workspaces.trouble().map(|why| {
+            Finding::error("configuration.no-workspace", format!("every start of a session is refused: {why}"))
+                .because("no agent has a directory to work in")
+                .todo("do one of what it names")
+        }),
         Workspace::Shared(path) => no_directory(path),
     }
 }
