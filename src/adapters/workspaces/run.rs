@@ -124,13 +124,11 @@ mod tests {
 
     #[test]
     fn k33_git_sees_no_secret_and_no_other_repository() {
-        let names = ["PATH", "GITHUB_TOKEN", "THE_LOOP_GH_WEBHOOK_SECRET", "GIT_DIR", "GIT_SSH_COMMAND", "LC_ALL", "MINE"];
+        let names =
+            ["PATH", "GITHUB_TOKEN", "THE_LOOP_GH_WEBHOOK_SECRET", "GIT_DIR", "GIT_SSH_COMMAND", "LC_ALL", "MINE"];
         let environment: Vec<_> = names.iter().map(|name| (OsString::from(name), OsString::from("v"))).collect();
         let git = Git::new(&environment, &["MINE".to_owned()]);
         let seen: Vec<_> = git.environment.iter().map(|(name, _)| name.to_str().unwrap()).collect();
-        assert_eq!(
-            seen,
-            ["PATH", "GIT_SSH_COMMAND", "MINE", "LC_ALL", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"]
-        );
+        assert_eq!(seen, ["PATH", "GIT_SSH_COMMAND", "MINE", "LC_ALL", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"]);
     }
 }

@@ -225,8 +225,7 @@ fn k44_a_clone_that_was_begun_and_not_finished_is_never_trusted(#[case] clones: 
     let making = ground.path(making);
     fs::create_dir_all(making.join(".git/objects")).unwrap();
     fs::write(making.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-    let workspaces =
-        GitWorkspaces::new(WorkspacesConfig { clones, root: Some(ground.path("src")), ..ground.config() });
+    let workspaces = GitWorkspaces::new(WorkspacesConfig { clones, root: Some(ground.path("src")), ..ground.config() });
     assert!(workspaces.checkouts().iter().any(|found| found.state == CheckoutState::HalfMade));
     let path = workspaces.prepare(&seven(), None).unwrap();
     assert_eq!(fs::read_to_string(path.join("README")).unwrap(), "octo/hello");
@@ -293,7 +292,11 @@ fn without_a_repository_the_refusal_names_the_settings_that_help() {
         assert!(matches!(error, WorkspaceError::None(_)) && text.starts_with("no-workspace: "), "{text}");
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
     }
-    assert!(nowhere.trouble().is_some() && occupied.trouble().is_none() && Ground::at_home().worktrees().trouble().is_none());
+    assert!(
+        nowhere.trouble().is_some()
+            && occupied.trouble().is_none()
+            && Ground::at_home().worktrees().trouble().is_none()
+    );
     assert!(ground.path("src/github.com/octo/hello/theirs").exists());
 }
 

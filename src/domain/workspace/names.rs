@@ -10,9 +10,12 @@ pub fn names(item: &WorkItemRef) -> [String; 2] {
     [slug.as_str().to_owned(), other]
 }
 
+/// The folder of the branches we make: `loop/<slug>`.
+const BRANCH_FOLDER: &str = "loop/";
+
 /// The branch of the directory `name`. A name with dots in a row is no branch's: they become one `-`.
 pub fn branch(name: &str) -> String {
-    let mut branch = String::from("loop/");
+    let mut branch = String::from(BRANCH_FOLDER);
     let mut rest = name;
     while let Some(at) = rest.find("..") {
         branch.push_str(&rest[..at]);

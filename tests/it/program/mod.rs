@@ -19,4 +19,5 @@ mod receiving;
 mod routing;
 mod trail;
 mod trust;
+mod workspaces;
 pub mod world;
