@@ -23,7 +23,7 @@ const QUIET_LIMIT_MS: u64 = 30_000;
 const CONFIRM_LIMIT_MS: u64 = 1_500;
 
 /// Where and how a harness begins.
-struct Setting {
+struct Beginning {
     cwd: PathBuf,
     conversation: Option<ConversationId>,
     /// Whether the conversation goes on.
@@ -177,7 +177,7 @@ impl App {
             Ok(place) => place,
             Err(error) => return unprepared(error),
         };
-        let Setting { cwd, conversation, resume } = place;
+        let Beginning { cwd, conversation, resume } = place;
         let argv = match request::argv(settings, mode, session, conversation.as_ref(), resume, &cwd) {
             Ok(argv) => argv,
             Err(detail) => return Done::SpawnFailed { detail, permanent: true },
@@ -207,18 +207,18 @@ impl App {
         harness: &Harness,
         work: &Work,
         batch: &BatchId,
-    ) -> Result<Setting, WorkspaceError> {
+    ) -> Result<Beginning, WorkspaceError> {
         let asked = matches!(work, Work::Spawn { resume: true, .. }) && settings.resume_on_respawn;
         let cwd = request::directory(settings, item, work.session(), asked)?;
         let goes_on = |known: &&ConversationId| {
             asked && harness.can_resume(self.parts.runner.mode()) && self.is_resumable(harness, &cwd, known)
         };
         if let Some(known) = work.session().conversation.as_ref().filter(goes_on) {
-            return Ok(Setting { conversation: Some(known.clone()), resume: true, cwd });
+            return Ok(Beginning { conversation: Some(known.clone()), resume: true, cwd });
         }
         // What begins anew is not bound to where the old one was.
         let cwd = if asked { request::directory(settings, item, work.session(), false)? } else { cwd };
-        Ok(Setting { conversation: harness.names_conversation().then(|| batch.conversation()), resume: false, cwd })
+        Ok(Beginning { conversation: harness.names_conversation().then(|| batch.conversation()), resume: false, cwd })
     }
 
     /// Sees to it that the harness does not ask a person whether to trust the directory, as far as the configuration

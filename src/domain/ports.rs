@@ -8,7 +8,7 @@ use super::harness::Mode;
 use super::ids::{BatchId, ConversationId, InstanceId};
 use super::portable::files::{Export, FileError, Held, Located, Look, Written};
 use super::portable::{FolderId, Stamp};
-use super::reference::WorkItemRef;
+use super::reference::{RepoRef, WorkItemRef};
 use super::session::{Life, PaneKey};
 use super::time::Time;
 use super::workspace::{Checkout, Keep, Tidied, WorkspaceError};
@@ -323,8 +323,9 @@ pub trait Workspaces: fmt::Debug + Send + Sync {
     /// # Errors
     /// It could not be looked at.
     fn keeps(&self, path: &Path) -> Result<Option<Keep>, WorkspaceError>;
-    /// Why there is a directory for no item at all, as far as that can be told without one.
-    fn trouble(&self) -> Option<String>;
+    /// Why there is a directory for no item at all, or for none of one of these repositories, as far as that can be told
+    /// without an item.
+    fn trouble(&self, repositories: &[RepoRef]) -> Vec<String>;
 }
 
 /// git, asked about one working tree. Paths are relative to its top, `/` between their parts.

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::config::CloneProtocol;
 use crate::domain::ports::Workspaces;
-use crate::domain::reference::WorkItemRef;
+use crate::domain::reference::{RepoRef, WorkItemRef};
 use crate::domain::workspace::{Checkout, CheckoutState, Keep, Place, Tidied, WorkspaceError, names};
 
 use run::Git;
@@ -134,11 +134,17 @@ impl Workspaces for GitWorkspaces {
         self.why_kept(path)
     }
 
-    fn trouble(&self) -> Option<String> {
+    fn trouble(&self, repositories: &[RepoRef]) -> Vec<String> {
         if self.config.clones || self.config.root.is_some() {
-            return None;
+            return Vec::new();
         }
-        self.repository_at_home().err().map(|error| error.to_string())
+        match self.repository_at_home() {
+            Err(error) => vec![error.to_string()],
+            Ok(common) => {
+                let refused = |repo| self.remote_at(&common, &self.config.home, repo).err();
+                repositories.iter().filter_map(refused).map(|error| error.to_string()).collect()
+            }
+        }
     }
 }
 

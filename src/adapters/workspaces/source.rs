@@ -27,7 +27,13 @@ impl GitWorkspaces {
             Some(root) => self.cloned(root, repo)?,
             None => (self.repository_at_home()?, self.config.home.clone()),
         };
-        let remote = self.remote(&common, repo)?.ok_or_else(|| {
+        let remote = self.remote_at(&common, &place, repo)?;
+        Ok(Source { common, remote })
+    }
+
+    /// The remote that is `repo`, of the repository at `place`.
+    pub(super) fn remote_at(&self, common: &Path, place: &Path, repo: &RepoRef) -> Result<String, WorkspaceError> {
+        self.remote(common, repo)?.ok_or_else(|| {
             let at = place.display();
             WorkspaceError::None(match self.config.root.is_some() {
                 false => format!(
@@ -40,8 +46,7 @@ impl GitWorkspaces {
                      `routing.workspace.root` to another directory"
                 ),
             })
-        })?;
-        Ok(Source { common, remote })
+        })
     }
 
     /// The repository the daemon stands in.

@@ -293,9 +293,9 @@ fn without_a_repository_the_refusal_names_the_settings_that_help() {
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
     }
     assert!(
-        nowhere.trouble().is_some()
-            && occupied.trouble().is_none()
-            && Ground::at_home().worktrees().trouble().is_none()
+        !nowhere.trouble(&[]).is_empty()
+            && occupied.trouble(&[]).is_empty()
+            && Ground::at_home().worktrees().trouble(&[]).is_empty()
     );
     assert!(ground.path("src/github.com/octo/hello/theirs").exists());
 }
@@ -429,4 +429,13 @@ fn an_item_that_got_another_name_keeps_its_directory_and_the_old_name_is_free() 
     let error = workspaces.prepare(&seven(), None).map(|other| assert_ne!(other, path)).err();
     assert!(error.is_none(), "{error:?}");
     assert!(matches!(workspaces.tidy(&renamed, Some(&path)), Ok(Tidied::Removed(_))));
+}
+
+#[test]
+fn repositories_that_no_remote_leads_to_are_named_before_anything_is_started() {
+    let ground = Ground::at_home();
+    let repositories = ["github:octo/hello", "github:octo/other"].map(|repo| RepoRef::parse(repo).unwrap());
+    let trouble = ground.worktrees().trouble(&repositories);
+    assert!(trouble.len() == 1 && trouble[0].contains("github:octo/other"), "{trouble:?}");
+    assert_eq!(ground.rooted().trouble(&repositories), Vec::<String>::new());
 }
