@@ -52,6 +52,9 @@ impl World {
         fs::create_dir(self.path(&work)).unwrap();
         self.git(&work, &["init", "-q"]);
         fs::write(self.path(&work).join("README"), name).unwrap();
+        // As a branch can bring it: another store, and nobody else's.
+        fs::create_dir(self.path(&work).join(".the-loop")).unwrap();
+        fs::write(self.path(&work).join(".the-loop/cli-config.yaml"), "state: {root: elsewhere}\n").unwrap();
         self.git(&work, &["add", "."]);
         self.git(&work, &["commit", "-qm", name]);
         self.git(&work, &["push", "-q", bare.to_str().unwrap(), "main"]);
@@ -94,7 +97,7 @@ impl World {
 const WORKTREE: &str = "  workspace: {strategy: worktree}\n";
 
 #[test]
-fn k40_k44_items_work_in_worktrees_of_their_own_and_closing_removes_what_is_clean_and_pushed() {
+fn k33_k40_k44_items_work_in_worktrees_of_their_own_and_closing_removes_what_is_clean_and_pushed() {
     let world = World::with_hub(WORKTREE);
     world.start();
     world.arm(&[1, 2, 3, 4]);
@@ -104,6 +107,11 @@ fn k40_k44_items_work_in_worktrees_of_their_own_and_closing_removes_what_is_clea
         assert_eq!(world.git(&own, &["symbolic-ref", "HEAD"]), format!("refs/heads/loop/github-octo-hello-{number}"));
         assert_eq!(world.git(&own, &["rev-parse", "HEAD"]), world.git("repo", &["rev-parse", "origin/main"]));
     }
+    // A configuration in the checkout chooses nothing.
+    assert!(world.worktree(1).join(".the-loop/cli-config.yaml").exists());
+    let config = format!("THE_LOOP_CLI_CONFIG={}", world.path("repo/.the-loop/cli-config.yaml").display());
+    let environment = world.agent_environment(&reference(1));
+    assert!(environment.lines().any(|line| line == config), "{environment}");
     let shown = world.done("sessions show octo/hello#1");
     assert!(shown.stdout.contains(&format!("Directory   {}", world.worktree(1).display())), "{shown:?}");
     // A pull request's agent works where its item's does.
