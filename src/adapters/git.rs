@@ -5,29 +5,19 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::DirBuilder;
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::mpsc;
+use std::process::Output;
 use std::time::Duration;
 
-use super::{places, processes, text_files};
+use super::git_program::{Call, Input, KEPT, OWN, first_line};
+use super::{places, text_files};
 use crate::domain::git::{FileText, GitError, Judged, Rule};
 use crate::domain::ports::Git;
 
 /// How long one call may take.
 const LIMIT: Duration = Duration::from_secs(10);
-
-/// Of git's own variables, those that say how the user runs git and not on what.
-const KEPT: &[&str] = &[
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_EXEC_PATH",
-];
 
 /// A working tree that was found.
 #[derive(Debug, Clone)]
@@ -66,28 +56,9 @@ impl WorkTree {
 
     /// Runs git once at the top.
     fn answer(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
-        let mut command = Command::new("git");
-        command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command.args(args).current_dir(&self.top);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| GitError::NoProgram(error.to_string()))?;
-        let (pid, stdin, input) = (child.id(), child.stdin.take(), input.to_owned());
-        let (answer, answered) = mpsc::channel();
-        let waits = std::thread::Builder::new().name("git".into()).spawn(move || {
-            // What it does not read it does not need; it reads all before it answers at length.
-            let written = stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&input));
-            drop(written);
-            // Nobody listens any more when the limit has passed.
-            let _ = answer.send(child.wait_with_output());
-        });
-        waits.map_err(|error| failed(args, error.to_string()))?;
-        match answered.recv_timeout(LIMIT) {
-            Ok(output) => output.map_err(|error: io::Error| failed(args, error.to_string())),
-            Err(_) => {
-                processes::kill(pid);
-                Err(failed(args, format!("no answer within {} s", LIMIT.as_secs())))
-            }
-        }
+        let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
+        let (dir, environment, limit) = (self.top.as_path(), self.environment.as_slice(), LIMIT);
+        Call { dir, args: &args, environment, limit, input: Input::Bytes(input) }.answer()
     }
 
     fn variable(&self, name: &str) -> Option<&OsStr> {
@@ -102,18 +73,11 @@ fn clean(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         KEPT.contains(&&*name) || !name.starts_with("GIT_") && name != "LC_ALL" && name != "LANGUAGE"
     };
     let kept = environment.iter().filter(|(name, _)| is_kept(name)).cloned();
-    let own = [("LC_ALL", "C"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0")];
-    kept.chain(own.map(|(name, value)| (name.into(), value.into()))).collect()
+    kept.chain(OWN.map(|(name, value)| (name.into(), value.into()))).collect()
 }
 
 fn failed(args: &[&str], said: String) -> GitError {
     GitError::Failed { command: args.first().copied().unwrap_or_default().to_owned(), said }
-}
-
-fn first_line(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stderr);
-    let line = text.lines().next().unwrap_or_default().trim_start_matches("fatal: ");
-    if line.is_empty() { format!("it ended with {}", output.status) } else { line.to_owned() }
 }
 
 fn os_text(bytes: &[u8]) -> &OsStr {

@@ -94,6 +94,7 @@ fn session(tx: &impl View, reference: &WorkItemRef) -> Result<Response, StoreErr
         doing: tx.claim(&key)?.map(|claim| format!("{} effect(s) since {}", claim.members.len(), claim.at)),
         pane: life.map(|life| life.pane.clone()),
         socket: life.map(|life| life.socket.clone()),
+        directory: item.session.as_ref().and_then(|session| Some(session.cwd.as_ref()?.display().to_string())),
         row,
     }))))
 }

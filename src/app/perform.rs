@@ -47,7 +47,7 @@ impl Allow {
 
     /// Asking what became of a delivery is quick, however it was made.
     fn allows_recovery(self, work: &Work) -> bool {
-        self.allows(work) || (self == Self::Quick && !matches!(work, Work::Spawn { .. }))
+        self.allows(work) || (self == Self::Quick && !matches!(work, Work::Spawn { .. } | Work::Tidy { .. }))
     }
 }
 
@@ -221,7 +221,7 @@ impl Looking {
                 .with("reason", reason);
             let entry = match &effect.body {
                 EffectBody::Deliver { message, .. } => entry.with("delivery", message.delivery.as_str()),
-                EffectBody::Spawn { .. } | EffectBody::End { .. } => entry,
+                EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } => entry,
             };
             tx.append_journal(&entry, self.now)?;
             over(tx, &self.lane, effect, reason, self.now)?;
@@ -292,6 +292,7 @@ fn work_of(claim: &Claim, view: &LaneView) -> Option<Work> {
             let (life, reason, keep_pane) = (claim.life.clone()?, *reason, *keep_pane);
             Some(Work::End { place, endpoint, session, life, reason, keep_pane })
         }
+        EffectBody::Tidy { .. } => Some(Work::Tidy { place, session }),
         EffectBody::Deliver { .. } => {
             let messages = view.effects.iter().filter_map(|effect| match &effect.body {
                 EffectBody::Deliver { message, .. } => Some(message.as_ref().clone()),

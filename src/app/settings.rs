@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::domain::harness::Harness;
 use crate::domain::policy::Policy;
+use crate::domain::ports::Workspaces;
 use crate::domain::prompt::Templates;
 use crate::domain::trust::Trust;
 
@@ -34,10 +36,10 @@ pub struct Settings {
 }
 
 /// Where sessions work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Workspace {
     /// All in one directory, chosen on purpose.
     Shared(PathBuf),
-    /// A strategy that cannot make a directory here: the spawn is refused with this reason.
-    Unavailable(String),
+    /// Each item in one of its own.
+    PerItem(Arc<dyn Workspaces>),
 }

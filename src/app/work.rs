@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::settings::Workspace;
 use super::{App, Settings};
 use crate::domain::harness::{Harness, Keeps, Mode};
 use crate::domain::ids::{BatchId, ConversationId};
@@ -12,6 +13,7 @@ use crate::domain::message::Message;
 use crate::domain::ports::{DeliverRequest, Delivered, Refusal, Remembered, RunnerError, SpawnRequest};
 use crate::domain::prompt;
 use crate::domain::session::{Life, Session};
+use crate::domain::workspace::{Tidied, WorkspaceError};
 
 mod request;
 
@@ -19,6 +21,35 @@ mod request;
 const QUIET_LIMIT_MS: u64 = 30_000;
 /// Longest wait for a transcript to show what was just submitted.
 const CONFIRM_LIMIT_MS: u64 = 1_500;
+
+/// Where and how a harness begins.
+struct Beginning {
+    cwd: PathBuf,
+    conversation: Option<ConversationId>,
+    /// Whether the conversation goes on.
+    resume: bool,
+}
+
+/// A spawn without a directory.
+fn unprepared(error: WorkspaceError) -> Done {
+    let detail = error.to_string();
+    match error {
+        WorkspaceError::None(_) => Done::SpawnFailed { detail, permanent: true },
+        WorkspaceError::Failed(_) => Done::SpawnFailed { detail, permanent: false },
+        // Nothing was begun: others have their turn meanwhile.
+        WorkspaceError::Busy(_) => Done::Busy(detail),
+    }
+}
+
+/// Removes the checkout of an item that ended, when that loses nothing.
+fn tidy(settings: &Settings, item: &Item, session: &Session) -> Done {
+    let Workspace::PerItem(workspaces) = &settings.workspace else { return Done::Tidied(Tidied::Nothing) };
+    match workspaces.tidy(&item.reference, session.cwd.as_deref()) {
+        Ok(tidied) => Done::Tidied(tidied),
+        Err(WorkspaceError::Busy(why)) => Done::Busy(why),
+        Err(error) => Done::Failed(error.to_string()),
+    }
+}
 
 impl App {
     /// Does `work` now.
@@ -31,6 +62,7 @@ impl App {
                 Err(reason) => Done::Unreachable(reason),
             },
             Work::End { session, life, keep_pane, .. } => self.end(&settings, session, life, *keep_pane),
+            Work::Tidy { session, .. } => tidy(&settings, item, session),
         }
     }
 
@@ -150,17 +182,22 @@ impl App {
     fn spawn(&self, settings: &Settings, item: &Item, work: &Work, batch: &BatchId) -> Done {
         let session = work.session();
         let mode = self.parts.runner.mode();
-        let prepared = request::harness(settings, session).and_then(|harness| {
-            let (conversation, resume) = self.conversation(settings, harness, work, batch)?;
-            let cwd = request::directory(settings, session, resume)?;
-            let argv = request::argv(settings, mode, session, conversation.as_ref(), resume, cwd)?;
-            let request = request::spawn(settings, &self.parts.store.id(), item, session, work.endpoint(), argv, cwd);
-            Ok((request, conversation, harness.keeps == Keeps::Claude && mode == Mode::Terminal))
-        });
-        let (request, conversation, asks_for_trust) = match prepared {
-            Ok(prepared) => prepared,
+        // Before a directory is made for it.
+        let harness = match request::harness(settings, session) {
+            Ok(harness) => harness,
             Err(detail) => return Done::SpawnFailed { detail, permanent: true },
         };
+        let place = match self.place(settings, item, harness, work, batch) {
+            Ok(place) => place,
+            Err(error) => return unprepared(error),
+        };
+        let Beginning { cwd, conversation, resume } = place;
+        let argv = match request::argv(settings, mode, session, conversation.as_ref(), resume, &cwd) {
+            Ok(argv) => argv,
+            Err(detail) => return Done::SpawnFailed { detail, permanent: true },
+        };
+        let request = request::spawn(settings, &self.parts.store.id(), item, session, work.endpoint(), argv, &cwd);
+        let asks_for_trust = harness.keeps == Keeps::Claude && mode == Mode::Terminal;
         if asks_for_trust {
             self.trust(settings, item, &request);
         }
@@ -176,23 +213,26 @@ impl App {
         }
     }
 
-    /// The conversation a spawn is for, and whether it goes on: one whose transcript is gone begins anew.
-    fn conversation(
+    /// Where a spawn works, the conversation it is for, and whether that goes on: one whose transcript is gone begins anew.
+    fn place(
         &self,
         settings: &Settings,
+        item: &Item,
         harness: &Harness,
         work: &Work,
         batch: &BatchId,
-    ) -> Result<(Option<ConversationId>, bool), String> {
+    ) -> Result<Beginning, WorkspaceError> {
         let asked = matches!(work, Work::Spawn { resume: true, .. }) && settings.resume_on_respawn;
-        let cwd = request::directory(settings, work.session(), asked)?;
+        let cwd = request::directory(settings, item, work.session(), asked)?;
         let goes_on = |known: &&ConversationId| {
-            asked && harness.can_resume(self.parts.runner.mode()) && self.is_resumable(harness, cwd, known)
+            asked && harness.can_resume(self.parts.runner.mode()) && self.is_resumable(harness, &cwd, known)
         };
-        Ok(match work.session().conversation.as_ref().filter(goes_on) {
-            Some(known) => (Some(known.clone()), true),
-            None => (harness.names_conversation().then(|| batch.conversation()), false),
-        })
+        if let Some(known) = work.session().conversation.as_ref().filter(goes_on) {
+            return Ok(Beginning { conversation: Some(known.clone()), resume: true, cwd });
+        }
+        // What begins anew is not bound to where the old one was.
+        let cwd = if asked { request::directory(settings, item, work.session(), false)? } else { cwd };
+        Ok(Beginning { conversation: harness.names_conversation().then(|| batch.conversation()), resume: false, cwd })
     }
 
     /// Sees to it that the harness does not ask a person whether to trust the directory, as far as the configuration

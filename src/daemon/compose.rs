@@ -16,6 +16,7 @@ use crate::adapters::portable_files::{Nowhere, PortableDir};
 use crate::adapters::process_runner::ProcessConfig;
 use crate::adapters::system::{RandomIds, SystemClock};
 use crate::adapters::tmux::{KnownServer, Tmux, TmuxConfig, TmuxSetupError};
+use crate::adapters::workspaces::{GitWorkspaces, WorkspacesConfig};
 use crate::app::settings::Workspace;
 use crate::app::{App, Parts, Settings};
 use crate::domain::config::{Config, HarnessConfig, Home, Strategy, TrustScope};
@@ -171,8 +172,8 @@ impl Setting {
             (true, TrustScope::Directory) => Trust::Directory,
             (true, TrustScope::WorkspaceRoot) => Trust::Root(match routing.workspace.strategy {
                 Strategy::Shared => self.home.resolve(&routing.spawn_workdir),
-                _ if routing.workspace.root.is_empty() => self.layout.worktrees_dir(),
-                _ => self.home.resolve(&routing.workspace.root),
+                Strategy::Worktree => self.layout.worktrees_dir(),
+                Strategy::Clone => self.workspace_root().unwrap_or_else(|| self.layout.clones_dir()),
             }),
         }
     }
@@ -213,12 +214,23 @@ impl Setting {
         let routing = &self.config.routing;
         match routing.workspace.strategy {
             Strategy::Shared => Workspace::Shared(self.home.resolve(&routing.spawn_workdir)),
-            Strategy::Worktree | Strategy::Clone => Workspace::Unavailable(
-                "no-workspace: this version makes no worktrees or clones yet; set `routing.workspace.strategy: shared` \
-                 and `routing.spawnWorkdir` to the directory agents shall work in"
-                    .into(),
-            ),
+            strategy => Workspace::PerItem(Arc::new(GitWorkspaces::new(WorkspacesConfig {
+                clones: strategy == Strategy::Clone,
+                home: self.home.dir.clone(),
+                root: self.workspace_root(),
+                worktrees_dir: self.layout.worktrees_dir(),
+                clones_dir: self.layout.clones_dir(),
+                protocol: routing.workspace.clone_protocol,
+                environment: self.environment.clone(),
+                pass: routing.environment.pass.clone(),
+            }))),
         }
+    }
+
+    /// `routing.workspace.root`.
+    fn workspace_root(&self) -> Option<PathBuf> {
+        let root = &self.config.routing.workspace.root;
+        (!root.is_empty()).then(|| self.home.resolve(root))
     }
 
     fn template(&self, name: &str, built_in: Template) -> Result<Template, ComposeError> {
@@ -317,7 +329,10 @@ mod tests {
         assert_eq!(trust("  harnessTrust: {enabled: false}"), Trust::Off);
         assert_eq!(trust("  harnessTrust: {scope: directory}"), Trust::Directory);
         assert_eq!(trust("  runner: tmux"), Trust::Root("/repo/.the-loop/local/worktrees".into()));
-        assert_eq!(trust("  workspace: {root: ~/trees}"), Trust::Root("/user/trees".into()));
+        let clones = |more: &str| trust(&format!("  workspace: {{strategy: clone{more}}}"));
+        assert_eq!(trust("  workspace: {root: ~/trees}"), Trust::Root("/repo/.the-loop/local/worktrees".into()));
+        assert_eq!(clones(", root: ~/trees"), Trust::Root("/user/trees".into()));
+        assert_eq!(clones(""), Trust::Root("/repo/.the-loop/local/clones".into()));
         let shared = "  workspace: {strategy: shared, root: ~/trees}\n  spawnWorkdir: app";
         assert_eq!(trust(shared), Trust::Root("/repo/app".into()));
     }

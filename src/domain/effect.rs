@@ -95,6 +95,11 @@ pub enum EffectBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         keep_pane: Option<bool>,
     },
+    /// Remove the item's checkout, when everything in it is committed and pushed.
+    Tidy {
+        /// The record's generation when its item ended; with another one it works there again.
+        generation: u64,
+    },
 }
 
 impl EffectBody {
@@ -102,6 +107,7 @@ impl EffectBody {
     pub fn endpoint(&self) -> &EndpointRef {
         match self {
             Self::Spawn { endpoint, .. } | Self::Deliver { endpoint, .. } | Self::End { endpoint, .. } => endpoint,
+            Self::Tidy { .. } => &EndpointRef::Item,
         }
     }
 
@@ -111,6 +117,7 @@ impl EffectBody {
             Self::Spawn { .. } => "spawn",
             Self::Deliver { .. } => "deliver",
             Self::End { .. } => "end",
+            Self::Tidy { .. } => "tidy",
         }
     }
 }

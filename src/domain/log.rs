@@ -80,6 +80,10 @@ event_names! {
     SessionClosed => "session.closed",
     /// A session ended with its item.
     SessionAutoclosed => "session.autoclosed",
+    /// The checkout of an item that ended was removed: everything in it was committed and pushed.
+    SessionCheckoutRemoved => "session.checkout_removed",
+    /// It was kept, with the reason.
+    SessionCheckoutKept => "session.checkout_kept",
     /// An item was reset.
     SessionReset => "session.reset",
     /// An item goes on under another name.

@@ -30,3 +30,4 @@ pub mod time;
 pub mod trail;
 pub mod transcript;
 pub mod trust;
+pub mod workspace;

@@ -36,6 +36,8 @@ pub struct Policy {
     pub max_retries: u32,
     /// How long an effect may run, seconds.
     pub dispatch_timeout_seconds: u32,
+    /// Whether the checkout of an item that ends goes when it is clean and pushed.
+    pub tidies_checkouts: bool,
 }
 
 /// When an event without a session may make one.
@@ -104,6 +106,7 @@ impl Default for Policy {
             breaker_minutes: 10,
             max_retries: 8,
             dispatch_timeout_seconds: 1800,
+            tidies_checkouts: true,
         }
     }
 }

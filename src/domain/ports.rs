@@ -1,5 +1,6 @@
 //! What the product asks of the outside world, as traits that the adapters implement.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::earlier::Tree;
@@ -8,9 +9,10 @@ use super::harness::{Keeps, Mode};
 use super::ids::{BatchId, ConversationId, InstanceId};
 use super::portable::files::{Export, FileError, Held, Located, Look, Written};
 use super::portable::{FolderId, Stamp};
-use super::reference::WorkItemRef;
+use super::reference::{RepoRef, WorkItemRef};
 use super::session::{Life, PaneKey};
 use super::time::Time;
+use super::workspace::{Checkout, Keep, Tidied, WorkspaceError};
 
 /// The clock.
 pub trait Clock: Send + Sync {
@@ -335,6 +337,34 @@ pub trait PortableFiles: Send + Sync {
     }
     /// Tells of each item whether an export would change its file; writes nothing and takes no lock.
     fn check(&self, items: &[Export<'_>], told: &mut dyn FnMut(usize, Result<bool, Held>)) -> Result<(), FileError>;
+}
+
+/// Directories of work items, one each. Everything can be asked again: what is there is not made twice, what is gone is not
+/// removed twice.
+pub trait Workspaces: fmt::Debug + Send + Sync {
+    /// The item's directory, on its own branch; made when it is not there. `had` is where it worked before, perhaps under
+    /// another name: one of ours is used again.
+    ///
+    /// # Errors
+    /// See [`WorkspaceError`].
+    fn prepare(&self, item: &WorkItemRef, had: Option<&Path>) -> Result<PathBuf, WorkspaceError>;
+    /// Whether this path is one where directories of items are made, whatever lies there.
+    fn owns(&self, path: &Path) -> bool;
+    /// Removes the item's directory when everything in it is committed and pushed. Nothing outside our own places goes.
+    ///
+    /// # Errors
+    /// It could not be looked at.
+    fn tidy(&self, item: &WorkItemRef, had: Option<&Path>) -> Result<Tidied, WorkspaceError>;
+    /// All there are. Looks only at files.
+    fn checkouts(&self) -> Vec<Checkout>;
+    /// Why [`Workspaces::tidy`] would keep this one.
+    ///
+    /// # Errors
+    /// It could not be looked at.
+    fn keeps(&self, path: &Path) -> Result<Option<Keep>, WorkspaceError>;
+    /// Why there is a directory for no item at all, or for none of one of these repositories, as far as that can be told
+    /// without an item.
+    fn trouble(&self, repositories: &[RepoRef]) -> Vec<String>;
 }
 
 /// git, asked about one working tree. Paths are relative to its top, `/` between their parts.

@@ -73,7 +73,7 @@ impl WriteTx<'_> {
                 self.put_endpoint(&owner, &session)?;
             }
             for mut effect in self.lane(&owner, usize::MAX)? {
-                if readdress(endpoint_of(&mut effect.body), from, to) {
+                if endpoint_of(&mut effect.body).is_some_and(|endpoint| readdress(endpoint, from, to)) {
                     self.put_effect(&effect)?;
                 }
             }
@@ -82,7 +82,10 @@ impl WriteTx<'_> {
             {
                 self.put_claim(&claim)?;
             }
-            self.change_dead(|effect| effect.lane == owner && readdress(endpoint_of(&mut effect.body), from, to))?;
+            self.change_dead(|effect| {
+                let endpoint = endpoint_of(&mut effect.body).filter(|_| effect.lane == owner);
+                endpoint.is_some_and(|endpoint| readdress(endpoint, from, to))
+            })?;
         }
         Ok(())
     }
@@ -98,11 +101,12 @@ impl WriteTx<'_> {
     }
 }
 
-const fn endpoint_of(body: &mut EffectBody) -> &mut EndpointRef {
+const fn endpoint_of(body: &mut EffectBody) -> Option<&mut EndpointRef> {
     match body {
         EffectBody::Spawn { endpoint, .. }
         | EffectBody::Deliver { endpoint, .. }
-        | EffectBody::End { endpoint, .. } => endpoint,
+        | EffectBody::End { endpoint, .. } => Some(endpoint),
+        EffectBody::Tidy { .. } => None,
     }
 }
 

@@ -5,11 +5,13 @@ mod lanes;
 mod sessions;
 mod terminal;
 mod trouble;
+mod workspaces;
 
 pub use lanes::store;
 pub use sessions::{Surroundings, sessions};
 pub use terminal::tmux;
 pub use trouble::trouble;
+pub use workspaces::standing;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

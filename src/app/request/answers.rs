@@ -79,6 +79,9 @@ pub struct SessionDetail {
     /// Socket of the tmux server, when it has a pane.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub socket: Option<String>,
+    /// Where its agent works, or did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
 }
 
 /// What a control word did.

@@ -1,6 +1,6 @@
 //! What the runner is asked for: texts, programs, directories, variables.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::app::Settings;
 use crate::app::settings::Workspace;
@@ -12,6 +12,7 @@ use crate::domain::message::Message;
 use crate::domain::ports::{Program, SpawnRequest};
 use crate::domain::reference::WorkItemRef;
 use crate::domain::session::Session;
+use crate::domain::workspace::WorkspaceError;
 use crate::domain::{prompt, text as words};
 
 /// The harness of a session.
@@ -24,13 +25,25 @@ pub(super) fn harness<'s>(settings: &'s Settings, session: &Session) -> Result<&
     })
 }
 
-/// The directory a session works in. A conversation goes on in the one it has, while that is there: it is found only
-/// where it began.
-pub(super) fn directory<'d>(settings: &'d Settings, session: &'d Session, resume: bool) -> Result<&'d Path, String> {
-    match (&session.cwd, &settings.workspace) {
-        (Some(own), _) if resume && own.is_dir() => Ok(own),
-        (_, Workspace::Shared(directory)) => Ok(directory),
-        (_, Workspace::Unavailable(reason)) => Err(reason.clone()),
+/// The directory a session works in; made when it is not there. A conversation goes on in the one it has, while that is
+/// there: it is found only where it began. A pull request's works where its item's does.
+pub(super) fn directory(
+    settings: &Settings,
+    item: &Item,
+    session: &Session,
+    resume: bool,
+) -> Result<PathBuf, WorkspaceError> {
+    let there = |session: &'_ Session| session.cwd.clone().filter(|cwd| cwd.is_dir());
+    match &settings.workspace {
+        Workspace::Shared(directory) => Ok(there(session).filter(|_| resume).unwrap_or_else(|| directory.clone())),
+        Workspace::PerItem(workspaces) => {
+            let of_item = item.session.as_ref().filter(|record| record.key != session.key).and_then(there);
+            let goes_on = resume || of_item.is_some();
+            match there(session).or(of_item) {
+                Some(own) if goes_on && !workspaces.owns(&own) => Ok(own),
+                had => workspaces.prepare(&item.reference, had.as_deref()),
+            }
+        }
     }
 }
 
@@ -75,11 +88,11 @@ pub(super) fn program(
     endpoint: &EndpointRef,
     goes_on: bool,
 ) -> Result<Program, String> {
-    let cwd = directory(settings, session, true)?;
-    let argv = argv(settings, Mode::Once, session, session.conversation.as_ref(), goes_on, cwd)?;
+    let cwd = directory(settings, item, session, true).map_err(|error| error.to_string())?;
+    let argv = argv(settings, Mode::Once, session, session.conversation.as_ref(), goes_on, &cwd)?;
     Ok(Program {
         argv,
-        cwd: cwd.to_owned(),
+        cwd,
         env: environment(settings, item, endpoint),
         limit_ms: u64::from(settings.policy.dispatch_timeout_seconds) * 1000,
         grace_ms: settings.kill_grace_ms,

@@ -8,6 +8,7 @@ use crate::app::settings::Workspace;
 use crate::daemon::compose::Setting;
 use crate::domain::config::{BUILT_IN_HARNESSES, Permission};
 use crate::domain::findings::{Finding, programs};
+use crate::domain::reference::RepoRef;
 
 pub(super) fn look(setting: &Setting, notes: &[String]) -> Vec<Finding> {
     let from = setting.file.as_ref().map_or("none found, the defaults hold".into(), |file| file.display().to_string());
@@ -29,7 +30,7 @@ pub(super) fn look(setting: &Setting, notes: &[String]) -> Vec<Finding> {
         ),
         Ok(settings) => {
             findings.extend(harnesses(setting, &settings));
-            findings.extend(workspace(&settings.workspace));
+            findings.extend(workspace(&settings.workspace, &setting.config.repositories));
         }
     }
     findings
@@ -54,14 +55,17 @@ fn harnesses(setting: &Setting, settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-fn workspace(workspace: &Workspace) -> Option<Finding> {
+fn workspace(workspace: &Workspace, repositories: &[RepoRef]) -> Vec<Finding> {
     match workspace {
-        Workspace::Unavailable(reason) => Some(
-            Finding::error("configuration.no-spawns", format!("every start of a session is refused: {reason}"))
-                .because("no agent can be started until it is changed")
-                .todo("choose another `routing.workspace.strategy`"),
-        ),
-        Workspace::Shared(path) => no_directory(path),
+        Workspace::PerItem(workspaces) => {
+            let refused = |why: String| {
+                Finding::error("configuration.no-workspace", format!("starts of sessions are refused: {why}"))
+                    .because("their agents have no directory to work in")
+                    .todo("do one of what it names")
+            };
+            workspaces.trouble(repositories).into_iter().map(refused).collect()
+        }
+        Workspace::Shared(path) => no_directory(path).into_iter().collect(),
     }
 }
 

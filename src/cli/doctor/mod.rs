@@ -9,6 +9,7 @@ mod places;
 mod portable;
 mod receiver;
 mod store;
+mod workspaces;
 
 use serde_json::json;
 
@@ -101,6 +102,7 @@ fn look(setting: &Setting, notes: &[String], out: &Output) -> Vec<Finding> {
     findings.extend(daemon.findings);
     findings.extend(receiver::look(setting, daemon.receiver.as_deref()));
     findings.extend(store::look(setting));
+    findings.extend(workspaces::look(setting));
     findings.extend(portable::look(setting, out));
     findings.extend(git::look(setting));
     findings.extend(earlier::look(setting));

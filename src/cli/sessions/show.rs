@@ -95,6 +95,7 @@ fn text(detail: &SessionDetail) -> String {
         ("Session id", &row.session_id),
         ("Tmux", &row.tmux),
         ("Pane", &detail.pane),
+        ("Directory", &detail.directory),
         ("Doing", &detail.doing),
     ] {
         if let Some(value) = value {

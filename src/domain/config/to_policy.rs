@@ -2,14 +2,14 @@
 
 use crate::domain::policy::{Keywords, Policy};
 
-use super::Config;
+use super::{Config, Strategy};
 
 impl Config {
     /// The part that decisions read. `user` is this machine's user name: without a list of trusted operators, it and
     /// the authorized users are the ones.
     pub fn policy(&self, user: Option<&str>) -> Policy {
         let routing = &self.routing;
-        let control = &routing.control;
+        let (control, workspace) = (&routing.control, &routing.workspace);
         let words = control.keywords.clone();
         let off = routing.breaker.deliveries == 0 || routing.breaker.minutes == 0;
         let trusted_operators = if routing.trusted_operators.is_empty() {
@@ -39,6 +39,7 @@ impl Config {
             breaker_minutes: routing.breaker.minutes,
             max_retries: self.polling.max_retries,
             dispatch_timeout_seconds: routing.dispatch_timeout_seconds,
+            tidies_checkouts: !workspace.keep_checkout_on_close && workspace.strategy != Strategy::Shared,
         }
     }
 }

@@ -97,10 +97,20 @@ fn ended_by_reset(session: &mut Session) {
 /// `at` is when GitHub says it happened. Items nobody knows get no portable file from their end.
 pub(super) fn end_item(draft: &mut Draft<'_>, item: &WorkItemRef, at: Time, reason: EndReason) {
     end_sessions(draft, item, reason);
+    tidy(draft, item);
     let known = draft.item(item).is_some_and(|item| item.session.is_some() || item.sections.control.is_some());
     if known {
         date_the_end(draft, item, at, reason);
         draft.mark(item, Urgency::Now);
+    }
+}
+
+/// What it worked in goes, when that can go: behind everything that still ends or waits in its lane, whatever ended its
+/// session before.
+fn tidy(draft: &mut Draft<'_>, item: &WorkItemRef) {
+    let session = draft.item(item).and_then(|item| item.session.as_ref());
+    if let Some(generation) = session.filter(|_| draft.policy.tidies_checkouts).map(|session| session.generation) {
+        draft.effect(item, Class::Ordinary, EffectBody::Tidy { generation });
     }
 }
 

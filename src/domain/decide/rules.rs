@@ -4,7 +4,7 @@ use rstest::rstest;
 
 use super::fixtures::*;
 use super::{Decision, DropReason, MissingFact, Outcome, Verdict, decide};
-use crate::domain::effect::{EffectBody, EndpointRef};
+use crate::domain::effect::{Class, EffectBody, EndpointRef};
 use crate::domain::event::{Content, Event, Fact, Form, ItemFact, Subject};
 use crate::domain::ids::{ConversationId, Login};
 use crate::domain::log::EventName;
@@ -322,4 +322,34 @@ fn already_listed_is_no_write_and_no_event() {
     assert!(
         !again.changes.iter().any(|change| matches!(change, super::Change::Endpoint { .. } | super::Change::Item(_)))
     );
+}
+
+/// The generation that a tidying of the only record was decided for, when one was.
+fn tidied(outcome: &Outcome) -> Option<u64> {
+    outcome.effects.iter().find_map(|effect| match (&effect.body, effect.class) {
+        (EffectBody::Tidy { generation }, Class::Ordinary) => Some(*generation),
+        _ => None,
+    })
+}
+
+#[test]
+fn k40_the_checkout_of_what_closes_is_tidied_behind_all_that_still_ends() {
+    let mut rows = Rows::new().with_live(7);
+    rows.policy.tidies_checkouts = true;
+    let own = |rows: &Rows| rows.known(7).item.session.as_ref().unwrap().generation;
+    rows.take(&comment(70, pull_request(16, Some(7)), "mona", 9, "x"), 9);
+    let stopped = rows.take(&comment(71, subject(7), "mona", 10, "the-loop stop"), 10);
+    assert_eq!(tidied(&stopped), None, "a start may follow");
+    let outcome = rows.take(&closed(7, 20), 20);
+    assert_eq!(tidied(&outcome), Some(own(&rows)), "also when its session ended before");
+    let mut rows = Rows::new().with_live(7);
+    rows.policy.tidies_checkouts = true;
+    let outcome = rows.take(&closed(7, 20), 20);
+    assert_eq!(verbs(&outcome), ["end", "tidy"]);
+    assert_eq!(tidied(&outcome), Some(own(&rows)));
+    let nobody = rows.take(&closed(8, 20), 20);
+    assert_eq!(tidied(&nobody), None, "it never had a session");
+    rows.policy.tidies_checkouts = false;
+    rows.take(&comment(72, subject(7), "mona", 30, "the-loop start"), 30);
+    assert_eq!(tidied(&rows.take(&closed(7, 40), 40)), None, "`keepCheckoutOnClose`");
 }

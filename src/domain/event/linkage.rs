@@ -4,10 +4,7 @@
 
 use super::prose;
 use crate::domain::reference::{RepoRef, WorkItemRef};
-use crate::domain::text;
-
-/// The folder of the branches we make: `loop/<slug>`.
-pub const BRANCH_FOLDER: &str = "loop/";
+use crate::domain::{text, workspace};
 
 /// An issue a pull request may deliver.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +53,7 @@ pub fn branch_items(repo: &RepoRef, branch: &str) -> Vec<WorkItemRef> {
 
 /// `issue-<n>` or `issue/<n>` as whole parts of the branch, and the slug of our own branches.
 fn branch_issues(repo: &RepoRef, branch: &str) -> Vec<u64> {
-    let ours = branch.strip_prefix(BRANCH_FOLDER).and_then(|slug| our_issue(repo, slug));
+    let ours = our_issue(repo, branch);
     let parts: Vec<&str> = branch.split('/').collect();
     let hints = parts.iter().enumerate().filter_map(|(at, part)| match part.strip_prefix("issue-") {
         Some(digits) => number(digits),
@@ -66,11 +63,12 @@ fn branch_issues(repo: &RepoRef, branch: &str) -> Vec<u64> {
     ours.into_iter().chain(hints).collect()
 }
 
-/// A slug cannot be read back, so the number at its end is tried.
-fn our_issue(repo: &RepoRef, slug: &str) -> Option<u64> {
-    let number = number(slug.rsplit('-').next()?)?;
-    let same = repo.item(number).is_ok_and(|item| item.slug().as_str().eq_ignore_ascii_case(slug));
-    same.then_some(number)
+/// A slug cannot be read back, so the number at its end is tried: the branches that we would make for that issue.
+fn our_issue(repo: &RepoRef, branch: &str) -> Option<u64> {
+    let number = number(branch.rsplit('-').next()?.split('.').next()?)?;
+    let item = repo.item(number).ok()?;
+    let is_ours = |name: &String| workspace::branch(name).eq_ignore_ascii_case(branch);
+    workspace::names(&item).iter().any(is_ours).then_some(number)
 }
 
 /// The whole text as an issue number.

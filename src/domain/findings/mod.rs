@@ -5,6 +5,7 @@ pub mod git;
 pub mod places;
 pub mod programs;
 pub mod secret;
+pub mod workspaces;
 
 use serde::Serialize;
 

@@ -46,18 +46,23 @@ pub fn again(letter: &DeadLetter, item: &Item, policy: &Policy) -> Result<Again,
             Ok(Again { effect, item: Some(revived.0) })
         }
         EffectBody::Spawn { .. } => Err(Unfit::NotWanted),
+        EffectBody::Tidy { generation } => {
+            let same = |session: &&Session| !session.is_live() && session.generation == *generation;
+            item.session.as_ref().filter(same).map(|_| Again { effect, item: None }).ok_or(Unfit::NotWanted)
+        }
         EffectBody::End { .. } if item.session.is_some() => Ok(Again { effect, item: None }),
         EffectBody::End { .. } => Err(Unfit::NothingToEnd),
     }
 }
 
-/// Whether a waiting effect can be forgotten alone: what is said can; a spawn or an end is a session's own.
+/// Whether a waiting effect can be forgotten alone: what is said can, and a checkout can stay; a spawn or an end is
+/// a session's own.
 ///
 /// # Errors
 /// A session depends on it.
 pub const fn may_drop(effect: &Effect) -> Result<(), Unfit> {
     match effect.body {
-        EffectBody::Deliver { .. } => Ok(()),
+        EffectBody::Deliver { .. } | EffectBody::Tidy { .. } => Ok(()),
         EffectBody::Spawn { .. } | EffectBody::End { .. } => Err(Unfit::SessionDepends),
     }
 }

@@ -132,13 +132,20 @@ pub enum Work {
         /// Whether the pane stays; without a word the setting decides.
         keep_pane: Option<bool>,
     },
+    /// Remove the item's checkout, when that loses nothing.
+    Tidy {
+        /// The effect.
+        place: Place,
+        /// The record's session, which ended.
+        session: Box<Session>,
+    },
 }
 
 impl Work {
     /// The effects this work settles.
     pub fn members(&self) -> Vec<Place> {
         match self {
-            Self::Spawn { place, .. } | Self::End { place, .. } => vec![*place],
+            Self::Spawn { place, .. } | Self::End { place, .. } | Self::Tidy { place, .. } => vec![*place],
             Self::Deliver { members, .. } => members.clone(),
         }
     }
@@ -147,13 +154,17 @@ impl Work {
     pub const fn endpoint(&self) -> &EndpointRef {
         match self {
             Self::Spawn { endpoint, .. } | Self::Deliver { endpoint, .. } | Self::End { endpoint, .. } => endpoint,
+            Self::Tidy { .. } => &EndpointRef::Item,
         }
     }
 
     /// The session it acts on, as it was when claimed.
     pub const fn session(&self) -> &Session {
         match self {
-            Self::Spawn { session, .. } | Self::Deliver { session, .. } | Self::End { session, .. } => session,
+            Self::Spawn { session, .. }
+            | Self::Deliver { session, .. }
+            | Self::End { session, .. }
+            | Self::Tidy { session, .. } => session,
         }
     }
 
@@ -161,15 +172,15 @@ impl Work {
     pub const fn held(&self) -> usize {
         match self {
             Self::Deliver { held, .. } => *held,
-            Self::Spawn { .. } | Self::End { .. } => 0,
+            Self::Spawn { .. } | Self::End { .. } | Self::Tidy { .. } => 0,
         }
     }
 
     /// Whether it belongs in the pool of slow work, which a command that owns the store for a moment leaves to a daemon:
-    /// starting something that has to be watched.
+    /// starting something that has to be watched, making or removing a checkout.
     pub fn is_slow(&self) -> bool {
         match self {
-            Self::Spawn { .. } => true,
+            Self::Spawn { .. } | Self::Tidy { .. } => true,
             Self::Deliver { life, .. } => life.is_without_terminal(),
             Self::End { .. } => false,
         }
@@ -182,6 +193,7 @@ impl Work {
             Self::Spawn { endpoint, .. } | Self::Deliver { endpoint, .. } | Self::End { endpoint, .. } => {
                 *endpoint = now;
             }
+            Self::Tidy { .. } => {}
         }
         self
     }
@@ -189,7 +201,7 @@ impl Work {
     /// The life it acts on.
     pub const fn life(&self) -> Option<&Life> {
         match self {
-            Self::Spawn { .. } => None,
+            Self::Spawn { .. } | Self::Tidy { .. } => None,
             Self::Deliver { life, .. } | Self::End { life, .. } => Some(life),
         }
     }
@@ -246,6 +258,8 @@ pub enum Done {
     Unreachable(String),
     /// The harness is gone.
     Ended,
+    /// What became of the checkout.
+    Tidied(super::workspace::Tidied),
 }
 
 /// What follows from how it went; stored in one transaction.

@@ -29,6 +29,12 @@ pub fn next(view: &LaneView, now: Time) -> Next {
         return Next::Wait { until: None, why };
     }
     for effect in &view.effects {
+        // What is to be tried again later holds up nobody who begins anew.
+        if let EffectBody::Tidy { generation } = &effect.body
+            && let dropped @ Next::Drop { .. } = tidy(view, effect, *generation)
+        {
+            return dropped;
+        }
         if let Some(until) = effect.not_before.filter(|until| *until > now) {
             return Next::Wait { until: Some(until), why: "retry" };
         }
@@ -37,6 +43,7 @@ pub fn next(view: &LaneView, now: Time) -> Next {
             EffectBody::Spawn { endpoint, generation, resume } => {
                 return spawn(view, effect, endpoint, *generation, *resume);
             }
+            EffectBody::Tidy { generation } => return tidy(view, effect, *generation),
             EffectBody::Deliver { endpoint, generation, .. } => match target(view, endpoint, *generation) {
                 Target::Live(_, session, _) if session.breaker.tripped => {}
                 Target::Live(endpoint, session, life) => return deliver(view, effect, endpoint, session, life, now),
@@ -108,6 +115,19 @@ fn spawn(view: &LaneView, effect: &Effect, endpoint: &EndpointRef, generation: u
             })
         }
         _ => Next::Drop { places: vec![effect.place], reason: "no-longer-wanted" },
+    }
+}
+
+/// A checkout goes when nobody works in it any more, and nobody was told to again.
+fn tidy(view: &LaneView, effect: &Effect, generation: u64) -> Next {
+    let drop = |reason| Next::Drop { places: vec![effect.place], reason };
+    let is_over = |session: &Session| matches!(session.state, SessionState::Closed { .. } | SessionState::Recorded);
+    match view.item.session.as_ref().filter(|session| session.generation == generation && !session.is_live()) {
+        None => drop("no-longer-wanted"),
+        Some(session) if is_over(session) && view.endpoints.iter().all(is_over) => {
+            Next::Do(Work::Tidy { place: effect.place, session: Box::new(session.clone()) })
+        }
+        Some(_) => drop("not-ended"),
     }
 }
 

@@ -5,7 +5,9 @@ use rstest::rstest;
 use super::fixtures::*;
 use super::*;
 use crate::domain::effect::{Class, DeadReason, EffectBody};
+use crate::domain::log::EventName;
 use crate::domain::session::SessionState;
+use crate::domain::workspace::{Keep, Tidied};
 
 fn spawning() -> LaneView {
     view(SessionState::Starting).and(Class::Ordinary, 1, spawn(EndpointRef::Item, 3))
@@ -314,4 +316,26 @@ fn an_end_closes_what_was_told_to_close_and_nothing_that_began_since() {
     assert_eq!((&after(&settlement).state, settlement.over.len()), (&SessionState::Starting, 1));
     let nothing = view(live()).and(Class::Overtaking, 1, end(None));
     assert!(matches!(next(&nothing, NOW), Next::Drop { reason: "nothing-to-end", .. }));
+}
+
+#[test]
+fn k40_what_became_of_a_checkout_is_told() {
+    let closed = SessionState::Closed { at: NOW, reason: EndReason::Closed };
+    let mut lane = view(closed).and(Class::Ordinary, 1, EffectBody::Tidy { generation: 3 });
+    lane.own().cwd = Some("/w/7".into());
+    let kept = Tidied::Kept { path: "/w/7".into(), why: Keep::Unpushed };
+    for (tidied, how, event, gone) in [
+        (Tidied::Removed("/w/7".into()), "removed", Some(EventName::SessionCheckoutRemoved), true),
+        (kept, "kept", Some(EventName::SessionCheckoutKept), false),
+        (Tidied::Nothing, "nothing-there", None, false),
+    ] {
+        let settlement = settled(&lane, &work(&lane), &Done::Tidied(tidied));
+        assert_eq!(settlement.over, [(lane.effects[0].place, how)]);
+        let told = settlement.log.iter().map(|entry| entry.event).find(|name| *name != EventName::DispatchSucceeded);
+        assert_eq!(told, event);
+        let cwd = settlement.item.as_ref().map(|item| item.session.as_ref().unwrap().cwd.is_none());
+        assert_eq!(cwd, gone.then_some(true));
+    }
+    let failed = settled(&lane, &work(&lane), &Done::Failed("no git".into()));
+    assert_eq!((failed.again.len(), failed.dead.len()), (1, 0), "tried again");
 }

@@ -1,5 +1,7 @@
 //! What follows from how a piece of work went.
 
+use std::path::Path;
+
 use super::{Done, ENDPOINT_SPAWN_TRIES, LaneView, Notice, Settlement, Work, retry};
 use crate::domain::effect::{Class, DeadReason, Effect, EffectBody, EndpointRef, NewEffect};
 use crate::domain::ids::ConversationId;
@@ -8,6 +10,7 @@ use crate::domain::policy::Policy;
 use crate::domain::reference::WorkItemRef;
 use crate::domain::session::{EndReason, Life, Session, SessionState};
 use crate::domain::time::Time;
+use crate::domain::workspace::Tidied;
 
 /// Follows `done` into rows. The view is read anew: the record may have been stopped while the work ran.
 pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: Time, jitter: u64) -> Settlement {
@@ -26,6 +29,7 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
         Done::Finished { conversation } => settling.delivered("finished", conversation.as_ref()),
         Done::Failed(detail) => settling.failed(detail),
         Done::Ended => settling.ended(),
+        Done::Tidied(tidied) => settling.tidied(tidied),
         Done::PastedOnly | Done::Unsure(_) | Done::Running => {
             settling.out.keep_claim = true;
             settling.out.until = Some(retry::after_busy(now));
@@ -219,6 +223,23 @@ impl Settling<'_> {
         self.over("ended");
     }
 
+    fn tidied(&mut self, tidied: &Tidied) {
+        let entry = |name, path: &Path| LogEntry::info(name).with("directory", path.display().to_string());
+        match tidied {
+            Tidied::Nothing => self.over("nothing-there"),
+            Tidied::Removed(path) => {
+                self.change(|session| session.cwd = None);
+                self.log_entry(entry(EventName::SessionCheckoutRemoved, path));
+                self.over("removed");
+            }
+            Tidied::Kept { path, why } => {
+                let entry = entry(EventName::SessionCheckoutKept, path).with("reason", why.as_str());
+                self.log_entry(entry.with("detail", why.to_string()));
+                self.over("kept");
+            }
+        }
+    }
+
     /// Not a failure: the lane looks again later, in the same order.
     fn wait(&mut self, until: Time, why: &str) {
         if let Some(mut effect) = self.effects().into_iter().next() {
@@ -261,7 +282,7 @@ impl Settling<'_> {
         let entry = entry.with("verb", body.verb());
         let delivery = match body {
             EffectBody::Deliver { message, .. } => Some(message.delivery.as_str().to_owned()),
-            EffectBody::Spawn { .. } | EffectBody::End { .. } => None,
+            EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } => None,
         };
         self.log_entry(entry.with_some("delivery", delivery));
     }

@@ -4,7 +4,7 @@ use rstest::rstest;
 
 use super::fixtures::*;
 use super::*;
-use crate::domain::effect::{Class, DeadReason};
+use crate::domain::effect::{Class, DeadReason, EffectBody};
 use crate::domain::session::SessionState;
 
 #[test]
@@ -162,5 +162,28 @@ fn k22_a_spawn_nobody_wants_any_more_is_not_begun(#[case] state: SessionState, #
 fn k22_an_endpoint_is_not_spawned_for_a_record_that_ended() {
     let closed = SessionState::Closed { at: NOW, reason: EndReason::Closed };
     let lane = view(closed).with_pull(SessionState::Starting).and(Class::Preparing, 1, spawn(to_pull(), 3));
+    assert!(matches!(next(&lane, NOW), Next::Drop { reason: "no-longer-wanted", .. }));
+}
+
+fn closed() -> SessionState {
+    SessionState::Closed { at: NOW, reason: EndReason::Closed }
+}
+
+#[rstest]
+#[case::over(view(closed()).with_pull(closed()), None)]
+#[case::a_pull_request_that_never_ran(view(closed()).with_pull(SessionState::Recorded), None)]
+#[case::runs(view(live()), Some("no-longer-wanted"))]
+#[case::a_pull_request_runs(view(closed()).with_pull(live()), Some("not-ended"))]
+#[case::still_ends(view(SessionState::Closing(EndReason::Closed)), Some("not-ended"))]
+fn k40_a_checkout_goes_only_when_nobody_works_in_it(#[case] lane: LaneView, #[case] dropped: Option<&str>) {
+    let mut lane = lane.and(Class::Ordinary, 1, EffectBody::Tidy { generation: 3 });
+    match (next(&lane, NOW), dropped) {
+        (Next::Do(work @ Work::Tidy { .. }), None) => assert!(work.is_slow()),
+        (Next::Drop { reason, .. }, Some(why)) => assert_eq!(reason, why),
+        (other, _) => panic!("{other:?}"),
+    }
+    // It began again since, and does not wait until a failed try would be repeated.
+    lane.own().generation += 1;
+    lane.effects[0].not_before = Some(NOW.plus_seconds(900));
     assert!(matches!(next(&lane, NOW), Next::Drop { reason: "no-longer-wanted", .. }));
 }

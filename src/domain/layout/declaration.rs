@@ -145,7 +145,7 @@ pub const GENERATED_PATHS: &[GeneratedPath] = &[
         default: "<root>/local/worktrees/",
         portable: false,
         writer: "the daemon",
-        holds: "one git working tree per work item",
+        holds: "one git working tree per work item, and notes of those that are being made",
         why: "a working tree points to a clone of this machine; its branch travels by git",
     },
     GeneratedPath {
@@ -155,7 +155,7 @@ pub const GENERATED_PATHS: &[GeneratedPath] = &[
         default: "<root>/local/clones/",
         portable: false,
         writer: "the daemon",
-        holds: "one git clone per repository that is not checked out here",
+        holds: "with `strategy: clone` one git clone per work item, and locks",
         why: "a clone is made again from its remote wherever it is needed",
     },
     GeneratedPath {

@@ -115,7 +115,7 @@ impl StateLayout {
         self.local.join("worktrees")
     }
 
-    /// Where clones are made, one per repository.
+    /// Where clones are made, one per work item.
     pub fn clones_dir(&self) -> PathBuf {
         self.local.join("clones")
     }

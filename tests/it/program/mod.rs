@@ -21,4 +21,5 @@ mod receiving;
 mod routing;
 mod trail;
 mod trust;
+mod workspaces;
 pub mod world;

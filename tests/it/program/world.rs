@@ -121,11 +121,12 @@ impl World {
     pub fn configure(&self, routing: &str) {
         let users = if routing.contains("authorizedUsers") { "" } else { "  authorizedUsers: [mona]\n" };
         let default = if routing.contains("defaultHarness") { "" } else { "  defaultHarness: agent\n" };
+        let workspace = if routing.contains("workspace:") { "" } else { "  workspace: {strategy: shared}\n" };
+        let spawns = if routing.contains("maxConcurrentSpawns") { "" } else { "  maxConcurrentSpawns: 8\n" };
         let (agent, socket) = (self.path("agent"), &self.server.socket);
         let text = format!(
             "version: \"0.4.0\"\nwebhooks:\n  ghWebhook: {{port: 0}}\nrouting:\n{users}{default}  \
-             harnesses:\n    agent: {{binary: {}, submitDelayMs: 50}}\n  workspace: {{strategy: shared}}\n  tmux: {{socket: {socket}}}\n  \
-             maxConcurrentSpawns: 8\n{routing}",
+             harnesses:\n    agent: {{binary: {}, submitDelayMs: 50}}\n  tmux: {{socket: {socket}}}\n{workspace}{spawns}{routing}",
             agent.display()
         );
         fs::write(self.path("repo/.the-loop/cli-config.yaml"), text).unwrap();
