@@ -141,6 +141,11 @@ impl CrashBackend {
         self.state().changes
     }
 
+    /// What the storage holds now, synced or not: what a killed process leaves to the system.
+    pub fn image(&self) -> Vec<u8> {
+        self.state().now.clone()
+    }
+
     /// What a disk could hold after a power cut now: everything synced, and of the rest each 4 KiB part there or not,
     /// as `seed` says. Lengths take effect in their order, up to a point; beyond the length nothing is kept.
     pub fn crash_image(&self, seed: u64) -> Vec<u8> {

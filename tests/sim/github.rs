@@ -109,6 +109,12 @@ impl GitHub {
         Time::from_millis(1_780_000_000_000).plus_seconds(self.second)
     }
 
+    /// A second later, by its clock.
+    pub fn later(&mut self) -> Time {
+        self.second += 1;
+        self.time()
+    }
+
     /// One of the issues, and the time.
     pub fn some_item(&self, rng: &mut Rng) -> (WorkItemRef, Time) {
         let number = rng.pick(&self.tickets).number;
@@ -202,7 +208,7 @@ impl GitHub {
         self.speech("check_run", Form::Check(check), identity, None, at, None)
     }
 
-    fn comment(&mut self, number: u64, kind: SubjectKind, at: Time, text: &str, login: &str) -> Arrival {
+    pub fn comment(&mut self, number: u64, kind: SubjectKind, at: Time, text: &str, login: &str) -> Arrival {
         let id = self.next_delivery + 1;
         let identity = Identity::new("github.com", 101, "comment", &id.to_string());
         let mut subject = self.subject(number, kind, at);
@@ -238,7 +244,7 @@ impl GitHub {
         self.arrival(name, delivery, author, Content::Speech(Box::new(speech)))
     }
 
-    fn fact(&mut self, name: &str, subject: Subject, change: ItemFact) -> Arrival {
+    pub fn fact(&mut self, name: &str, subject: Subject, change: ItemFact) -> Arrival {
         let delivery = self.delivery();
         self.arrival(name, delivery, Login::parse("mona"), Content::Fact(Box::new(Fact::Item { subject, change })))
     }
@@ -254,7 +260,7 @@ impl GitHub {
         DeliveryId::parse(&format!("d{}", self.next_delivery)).expect("a delivery id")
     }
 
-    fn subject(&self, number: u64, kind: SubjectKind, at: Time) -> Subject {
+    pub fn subject(&self, number: u64, kind: SubjectKind, at: Time) -> Subject {
         let pull_request = kind == SubjectKind::PullRequest;
         Subject {
             reference: self.repo.item(number).expect("a number"),

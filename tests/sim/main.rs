@@ -8,6 +8,7 @@ mod folder;
 mod github;
 mod invariants;
 mod machine;
+mod matrix;
 mod planted;
 mod rng;
 mod settled;

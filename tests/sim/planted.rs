@@ -19,7 +19,7 @@ use crate::world::{Plan, World};
 
 /// Which fault the runner has.
 #[derive(Clone, Copy)]
-enum Fault {
+pub enum Fault {
     /// Recovery never looks at the pane and pastes again (K11, K19).
     Forgetful,
     /// Success is reported although nothing was typed (K70).
@@ -28,9 +28,12 @@ enum Fault {
     Immortal,
     /// Two panes are mixed up (K04, K05).
     Crossed,
+    /// A dead pane is typed at, and that counts as delivered (K18).
+    Deaf,
 }
 
-struct Planted(Terminal, Fault);
+/// A runner with a fault, around a sound one.
+pub struct Planted(pub Terminal, pub Fault);
 
 impl Runner for Planted {
     fn spawn(&self, request: &SpawnRequest) -> Result<Life, RunnerError> {
@@ -43,6 +46,10 @@ impl Runner for Planted {
 
     fn deliver(&self, request: &DeliverRequest) -> Delivered {
         match self.1 {
+            Fault::Deaf => match self.0.deliver(request) {
+                Delivered::Refused(_) => Delivered::Submitted,
+                answer => answer,
+            },
             Fault::Boastful if request.text.len().is_multiple_of(7) => Delivered::Submitted,
             Fault::Crossed => {
                 let panes = self.0.panes().unwrap_or_default();

@@ -101,7 +101,8 @@ impl Plan {
     }
 }
 
-struct HandClock(AtomicI64);
+/// A clock that is turned by hand, milliseconds.
+pub struct HandClock(pub AtomicI64);
 
 impl Clock for HandClock {
     fn now(&self) -> Time {
@@ -109,9 +110,10 @@ impl Clock for HandClock {
     }
 }
 
-struct CountedIds {
-    salt: u64,
-    next: AtomicU64,
+/// Ids that count from 1, another series for every salt.
+pub struct CountedIds {
+    pub salt: u64,
+    pub next: AtomicU64,
 }
 
 impl Ids for CountedIds {
@@ -373,7 +375,7 @@ fn cut(backend: &CrashBackend, off: &AtomicBool) {
     off.store(true, Ordering::SeqCst);
 }
 
-fn settings() -> Settings {
+pub fn settings() -> Settings {
     let policy = Policy {
         authorized_users: vec![Login::parse("mona").expect("a login")],
         harness: "agent".into(),
