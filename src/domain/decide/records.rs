@@ -287,6 +287,12 @@ pub(super) fn link(draft: &mut Draft<'_>, owner: &WorkItemRef, pull_request: &Wo
     if listed || owner.key() == pull_request.key() {
         return;
     }
+    let listing = draft.view.owners.get(&pull_request.key());
+    if listing.is_some_and(|owners| owners.contains(&owner.key())) {
+        // Its entry is there and cannot be read: it is kept as it is, and the record's conversation hears its events.
+        let entry = LogEntry::warn(EventName::SessionLinkFailed).with("pullRequest", pull_request.to_string());
+        return draft.log(entry.with("reason", "its entry cannot be read"), owner);
+    }
     let endpoint: Session = draft.new_session(owner, pull_request);
     draft.add_endpoint(owner, endpoint);
     draft.log(LogEntry::info(EventName::SessionPrLinked).with("pullRequest", pull_request.to_string()), owner);

@@ -6,6 +6,7 @@ mod claude;
 mod daemon;
 mod demo;
 mod doctor;
+mod endpoints;
 mod full_disk;
 mod ground;
 pub mod hub;
