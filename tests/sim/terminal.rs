@@ -31,6 +31,8 @@ pub struct Temper {
     pub lost_reply: u64,
     pub cut_after_paste: u64,
     pub failed_spawn: u64,
+    /// A start takes long: its clone does, and other things happen meanwhile.
+    pub slow_spawn: u64,
     pub dying_pane: u64,
     pub busy: u64,
     /// The power goes in the middle of a call.
@@ -47,6 +49,8 @@ pub struct State {
     next_pane: u32,
     /// Cuts the power of the store, if the simulation wired it.
     pub cut_power: Option<Box<dyn Fn() + Send>>,
+    /// What happens while a start takes long.
+    pub meanwhile: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// The fake server; clones share it, as daemons share a real one.
@@ -63,6 +67,7 @@ impl Terminal {
             server: 1,
             next_pane: 0,
             cut_power: None,
+            meanwhile: None,
         };
         Self(Arc::new(Mutex::new(state)))
     }
@@ -70,6 +75,16 @@ impl Terminal {
     /// From now on it behaves.
     pub fn calm_down(&self) {
         self.0.lock().unwrap().temper = Temper::default();
+    }
+
+    fn take_long(&self) {
+        let mut state = self.0.lock().unwrap();
+        let percent = state.temper.slow_spawn;
+        let meanwhile = if state.roll(percent) { state.meanwhile.take() } else { None };
+        drop(state);
+        if let Some(meanwhile) = meanwhile {
+            meanwhile();
+        }
     }
 
     /// Another server in its place, which counts from the beginning.
@@ -120,6 +135,7 @@ impl FakePane {
 
 impl Runner for Terminal {
     fn spawn(&self, request: &SpawnRequest) -> Result<Life, RunnerError> {
+        self.take_long();
         let mut state = self.0.lock().unwrap();
         state.maybe_cut_power();
         let (silent, fails) = (state.temper.silent, state.temper.failed_spawn);

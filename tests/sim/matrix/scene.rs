@@ -91,7 +91,7 @@ impl Scene {
         let clock = Arc::new(HandClock(AtomicI64::new(1_780_000_000_000)));
         let stage = Stage::new(terminal, plan.wrap, power, Arc::clone(&clock));
         let app = boot(&plan, &stage, &clock, 1);
-        let github = GitHub::new(1, false, 0);
+        let github = GitHub::new(1, 1, false, 0);
         Self { plan, stage, clock, app, github, lives: 1, marks: Vec::new() }
     }
 
@@ -284,7 +284,7 @@ fn boot(plan: &Plan, stage: &Stage, clock: &Arc<HandClock>, life: u64) -> App {
 }
 
 fn settings(transcript: bool) -> Settings {
-    let settings = world::settings();
+    let settings = world::settings(true);
     if !transcript {
         return settings;
     }
