@@ -9,6 +9,7 @@ mod folder;
 mod github;
 mod invariants;
 mod machine;
+mod malformed;
 mod matrix;
 mod planted;
 mod rng;

@@ -15,7 +15,7 @@ use crate::terminal::{Temper, Terminal};
 use crate::world::{CountedIds, HandClock, settings};
 
 /// A daemon over the store at `path`.
-fn daemon(path: &Path, terminal: &Terminal, salt: u64) -> Result<App, StoreError> {
+pub fn daemon(path: &Path, terminal: &Terminal, salt: u64) -> Result<App, StoreError> {
     let ids = Arc::new(CountedIds { salt, next: AtomicU64::new(1) });
     let store = Store::try_open(path, ids.as_ref())?;
     Ok(App::new(Parts {

@@ -221,3 +221,34 @@ fn collapsed_a_pull_request_is_heard_by_its_record_and_closes_nothing() {
     assert_eq!((world.agents(&reference(45)).len(), world.agents(&reference(145)).len()), (1, 0));
     world.stop();
 }
+
+#[test]
+fn k45_links_from_four_threads_all_stay_and_a_pause_meanwhile_is_not_undone() {
+    let world = World::shared();
+    world.arm(&[46]);
+    let pulls = 4600..4680;
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (world, pulls) = (&world, pulls.clone());
+            scope.spawn(move || {
+                for pull in pulls.filter(|pull| pull % 4 == thread) {
+                    world.pull_request("opened", &world.pull(pull, "issue-46"));
+                }
+            });
+        }
+        world.say(46, "the-loop pause");
+        for n in 0..20 {
+            world.say(46, &format!("a touch {n}"));
+        }
+    });
+    let numbers = |rows: Vec<serde_json::Value>| -> Vec<String> {
+        rows.iter().filter(|row| row["isPullRequest"] == true).map(|row| row["workItem"].to_string()).collect()
+    };
+    let linked = numbers(world.sessions());
+    let missing: Vec<u64> = pulls.filter(|pull| !linked.contains(&format!("\"{}\"", reference(*pull)))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    assert_eq!(world.state(&reference(46)), "paused");
+    world.say(46, "the-loop resume");
+    world.wait_heard(&reference(46), "a touch 19");
+    assert_eq!((0..20).map(|n| world.times(&reference(46), &format!("a touch {n}"))).sum::<usize>(), 20);
+}
