@@ -1,6 +1,6 @@
 # Every target says what it does; `make` prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build corpus interop test lint docs demo bench install
+.PHONY: help setup build corpus interop test matrix lint docs demo bench install
 
 CARGO ?= cargo
 # Only what is not run as root needs to ask for it.
@@ -25,6 +25,9 @@ interop: ## install the earlier system, with Python, and let both work on the sa
 test: ## run everything that CI runs
 	$(CARGO) test
 
+matrix: ## print what becomes of every operation, interrupted at every step
+	$(CARGO) test --quiet --test sim matrix -- --nocapture
+
 lint: ## formatting, clippy and documentation, warnings as errors
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --all-targets -- -D warnings
@@ -32,6 +35,7 @@ lint: ## formatting, clippy and documentation, warnings as errors
 
 docs: ## write the generated pages
 	UPDATE_DOCS=1 $(CARGO) test --test drift
+	UPDATE_DOCS=1 $(CARGO) test --test sim matrix_of
 
 demo: build ## run the main job end to end on real input, without any account
 	./demo/run

@@ -14,7 +14,7 @@ use crate::domain::ports::{
     DeliverRequest, Delivered, HarnessFiles, Pane, PasteStyle, Refusal, Remembered, Runner, RunnerError, SpawnRequest,
     TrustError,
 };
-use crate::domain::session::{Life, PaneKey};
+use crate::domain::session::{Life, PaneKey, SessionState};
 use crate::store::View as _;
 
 /// A host that answers as it is told, and keeps what it was asked for.
@@ -77,7 +77,10 @@ impl Runner for Told {
     }
 
     fn panes(&self) -> Result<Vec<Pane>, RunnerError> {
-        Ok(Vec::new())
+        match &self.remembers {
+            Remembered::Noted(Delivered::Unknown(why)) => Err(RunnerError::Unreachable(why.clone())),
+            _ => Ok(Vec::new()),
+        }
     }
 
     fn end(&self, _: &PaneKey, _: &Life, _: u64, _: bool) -> Result<(), RunnerError> {
@@ -247,4 +250,19 @@ fn a_process_that_runs_is_asked_after_and_ended_with_its_session() {
     advance(&app);
     assert!(!runner.asked("end").is_empty());
     assert_eq!((runner.asked("deliver").len(), dead(&app)), (1, 0));
+}
+
+#[test]
+fn k46_a_host_that_does_not_answer_has_lost_nobody() {
+    let silent = || "silent".to_owned();
+    let remembers = Remembered::Noted(Delivered::Unknown(silent()));
+    let runner = Told::new(Mode::Terminal, Delivered::NotRun(silent()), remembers);
+    let app = spoken_to(&runner, &Arc::new(Kept::default()));
+    assert!(matches!(advance(&app), Progress::Waiting(Some(_))), "what is delivered waits");
+    let own = item("octo/hello", 7);
+    let state = || app.store().read(|tx| tx.item(&own.key())).unwrap().unwrap().session.unwrap().state;
+    assert!(matches!(state(), SessionState::Live(_)), "{:?}", state());
+    assert!(app.mark_gone(std::slice::from_ref(&own)).is_err(), "nothing is gone for sure");
+    assert!(matches!(state(), SessionState::Live(_)), "{:?}", state());
+    assert_eq!((runner.asked("spawn").len(), dead(&app)), (1, 0));
 }

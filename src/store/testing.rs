@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::StorageBackend;
 
+use super::{Raw as _, ReadTx, StoreError, TableId, WriteTx, keys};
 use crate::domain::ports::Ids;
+use crate::domain::reference::RefKey;
 
 /// When storage calls fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,6 +143,11 @@ impl CrashBackend {
         self.state().changes
     }
 
+    /// What the storage holds now, synced or not: what a killed process leaves to the system.
+    pub fn image(&self) -> Vec<u8> {
+        self.state().now.clone()
+    }
+
     /// What a disk could hold after a power cut now: everything synced, and of the rest each 4 KiB part there or not,
     /// as `seed` says. Lengths take effect in their order, up to a point; beyond the length nothing is kept.
     pub fn crash_image(&self, seed: u64) -> Vec<u8> {
@@ -209,6 +216,25 @@ impl StorageBackend for CrashBackend {
             state.pending.push(Change::Write(offset, data.to_vec()));
         })
     }
+}
+
+/// What a row that nobody can read looks like.
+pub const UNREADABLE: &[u8] = b"<<<";
+
+/// Puts an unreadable row in the place of a pull request's entry on the record of `owner`.
+///
+/// # Errors
+/// As any write.
+pub fn spoil_endpoint(tx: &mut WriteTx<'_>, owner: &RefKey, pull_request: &RefKey) -> Result<(), StoreError> {
+    tx.put(TableId::Endpoints, &keys::pair(owner.as_str(), pull_request.as_str()), UNREADABLE)
+}
+
+/// The bytes of a pull request's entry, whatever they are.
+///
+/// # Errors
+/// As any look-up.
+pub fn endpoint_row(tx: &ReadTx<'_>, owner: &RefKey, pull_request: &RefKey) -> Result<Option<Vec<u8>>, StoreError> {
+    tx.get(TableId::Endpoints, &keys::pair(owner.as_str(), pull_request.as_str()), <[u8]>::to_vec)
 }
 
 /// Ids that count from 1: the same in every run.

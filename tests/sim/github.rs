@@ -1,5 +1,7 @@
 //! A GitHub of a few issues and pull requests, and what people do there.
 
+use std::collections::BTreeMap;
+
 use the_loop::app::ingest::Arrival;
 use the_loop::domain::event::{
     Check, Content, Event, Fact, Form, Head, Identity, ItemFact, Repository, RepositoryFact, Speech, Subject,
@@ -11,16 +13,26 @@ use the_loop::domain::time::Time;
 
 use crate::rng::Rng;
 
-/// One issue, and the pull request that delivers it (number + 100).
+/// One issue, and the pull requests that deliver it (number + 100, number + 200 and so on).
 struct Ticket {
     number: u64,
     open: bool,
-    pull_request_open: Option<bool>,
+    pulls: Vec<Pull>,
     started: bool,
     /// The last word or close in GitHub's time that counts for it, and whether it disarms.
     last_word: Option<(Time, bool)>,
     /// Another machine disarmed it: somebody will start it again.
     disarmed_elsewhere: bool,
+}
+
+/// One pull request.
+#[derive(Clone, Default)]
+struct Pull {
+    /// Absent until it is opened.
+    open: Option<bool>,
+    ever_closed: bool,
+    /// When it was last closed or reopened, and whether it was closed. At a tie closed wins.
+    last: Option<(Time, bool)>,
 }
 
 pub struct GitHub {
@@ -32,22 +44,24 @@ pub struct GitHub {
     names: u64,
     next_delivery: u64,
     second: i64,
+    /// Which issue or pull request each delivery is about.
+    pub about: BTreeMap<String, u64>,
 }
 
 impl GitHub {
-    pub fn new(items: u64, endings: bool, renames: u64) -> Self {
+    pub fn new(items: u64, pulls: usize, endings: bool, renames: u64) -> Self {
         let tickets = (1..=items)
             .map(|number| Ticket {
                 number,
                 open: true,
-                pull_request_open: None,
+                pulls: vec![Pull::default(); pulls],
                 started: false,
                 last_word: None,
                 disarmed_elsewhere: false,
             })
             .collect();
         let repo = RepoRef::parse("octo/hello").expect("a repository");
-        Self { repo, tickets, endings, renames, names: 0, next_delivery: 0, second: 0 }
+        Self { repo, tickets, endings, renames, names: 0, next_delivery: 0, second: 0, about: BTreeMap::new() }
     }
 
     /// Issues whose newest word or close disarms them: they must not be live in the end.
@@ -59,7 +73,23 @@ impl GitHub {
     /// The issue a pull request of this repository delivers.
     pub fn owner_of(reference: &WorkItemRef) -> WorkItemRef {
         let number = reference.number();
-        reference.repo().item(if number > 100 { number - 100 } else { number }).expect("a number")
+        reference.repo().item(number % 100).expect("a number")
+    }
+
+    /// Whether a pull request was closed at some time.
+    pub fn was_closed(&self, number: u64) -> bool {
+        let ticket = self.tickets.iter().find(|ticket| ticket.number == number % 100);
+        let pull = ticket.and_then(|ticket| ticket.pulls.get((number / 100).checked_sub(1)? as usize));
+        pull.is_some_and(|pull| pull.ever_closed)
+    }
+
+    /// Pull requests that were closed last: nothing of their own may live in the end.
+    pub fn closed_pulls(&self) -> Vec<u64> {
+        let pulls = self.tickets.iter().flat_map(|ticket| {
+            let numbered = ticket.pulls.iter().zip(1..);
+            numbered.map(|(pull, nth)| (ticket.number + 100 * nth, pull.last))
+        });
+        pulls.filter(|(_, last)| last.is_some_and(|(_, closed)| closed)).map(|(number, _)| number).collect()
     }
 
     /// Somebody does something.
@@ -93,20 +123,26 @@ impl GitHub {
         match rng.below(if self.endings { 16 } else { 9 }) {
             0..=4 => self.comment(number, SubjectKind::Issue, at, "", "mona"),
             5 => self.comment(number, SubjectKind::Issue, at, "", "stranger"),
-            6 | 7 => self.pull_request(index, at),
+            6 | 7 => self.pull_request(rng, index, at),
             8 => self.check(number + 100, at),
             9 => self.said(index, at, "the-loop stop", true),
             10 => self.said(index, at, "the-loop pause", true),
             11 => self.said(index, at, "the-loop resume", false),
             12 | 13 => self.said(index, at, "the-loop start", false),
             14 => self.close(index, at),
-            _ => self.close_pull_request(index, at),
+            _ => self.close_pull_request(rng, index, at),
         }
     }
 
     /// GitHub's clock.
     fn time(&self) -> Time {
         Time::from_millis(1_780_000_000_000).plus_seconds(self.second)
+    }
+
+    /// A second later, by its clock.
+    pub fn later(&mut self) -> Time {
+        self.second += 1;
+        self.time()
     }
 
     /// One of the issues, and the time.
@@ -167,20 +203,30 @@ impl GitHub {
         self.fact("issues", subject, change)
     }
 
-    fn pull_request(&mut self, index: usize, at: Time) -> Arrival {
-        let number = self.tickets[index].number;
-        if self.tickets[index].pull_request_open.is_none() {
-            self.tickets[index].pull_request_open = Some(true);
-            let subject = self.subject(number + 100, SubjectKind::PullRequest, at);
-            return self.fact("pull_request", subject, ItemFact::Opened { transferred_from: None });
-        }
-        self.comment(number + 100, SubjectKind::PullRequest, at, "", "mona")
+    /// One of an item's pull requests: its place and its number.
+    fn some_pull(&self, rng: &mut Rng, index: usize) -> (usize, u64) {
+        let nth = rng.below(self.tickets[index].pulls.len() as u64);
+        (nth as usize, self.tickets[index].number + 100 * (nth + 1))
     }
 
-    fn close_pull_request(&mut self, index: usize, at: Time) -> Arrival {
-        let number = self.tickets[index].number + 100;
-        let open = self.tickets[index].pull_request_open != Some(true);
-        self.tickets[index].pull_request_open = Some(open);
+    fn pull_request(&mut self, rng: &mut Rng, index: usize, at: Time) -> Arrival {
+        let (nth, number) = self.some_pull(rng, index);
+        let pull = &mut self.tickets[index].pulls[nth];
+        if pull.open.is_none() {
+            pull.open = Some(true);
+            let subject = self.subject(number, SubjectKind::PullRequest, at);
+            return self.fact("pull_request", subject, ItemFact::Opened { transferred_from: None });
+        }
+        self.comment(number, SubjectKind::PullRequest, at, "", "mona")
+    }
+
+    fn close_pull_request(&mut self, rng: &mut Rng, index: usize, at: Time) -> Arrival {
+        let (nth, number) = self.some_pull(rng, index);
+        let pull = &mut self.tickets[index].pulls[nth];
+        let open = pull.open != Some(true);
+        pull.open = Some(open);
+        pull.ever_closed |= !open;
+        pull.last = pull.last.max(Some((at, !open)));
         let mut subject = self.subject(number, SubjectKind::PullRequest, at);
         subject.open = Some(open);
         subject.closed_at = (!open).then_some(at);
@@ -199,20 +245,30 @@ impl GitHub {
             is_workflow_run: false,
         };
         let identity = Identity::new("github.com", 101, "check", &id.to_string());
-        self.speech("check_run", Form::Check(check), identity, None, at, None)
+        let arrival = self.speech("check_run", Form::Check(check), identity, None, at, None);
+        self.about.insert(arrival.event.delivery.as_str().to_owned(), number);
+        arrival
     }
 
-    fn comment(&mut self, number: u64, kind: SubjectKind, at: Time, text: &str, login: &str) -> Arrival {
+    pub fn comment(&mut self, number: u64, kind: SubjectKind, at: Time, text: &str, login: &str) -> Arrival {
         let id = self.next_delivery + 1;
         let identity = Identity::new("github.com", 101, "comment", &id.to_string());
         let mut subject = self.subject(number, kind, at);
-        let ticket = self.tickets.iter().find(|ticket| ticket.number == number);
-        subject.open = ticket.map(|ticket| ticket.open).or(Some(true));
+        subject.open = Some(self.is_open(number));
         let mut arrival = self.speech("issue_comment", Form::Comment, identity, Some(subject), at, Login::parse(login));
         if let Content::Speech(speech) = &mut arrival.event.content {
             speech.text = format!("{text}\n{}", speech.text);
         }
+        self.about.insert(arrival.event.delivery.as_str().to_owned(), number);
         arrival
+    }
+
+    fn is_open(&self, number: u64) -> bool {
+        let Some(ticket) = self.tickets.iter().find(|ticket| ticket.number == number % 100) else { return true };
+        match (number / 100) as usize {
+            0 => ticket.open,
+            nth => ticket.pulls.get(nth - 1).is_none_or(|pull| pull.open != Some(false)),
+        }
     }
 
     fn speech(
@@ -238,7 +294,7 @@ impl GitHub {
         self.arrival(name, delivery, author, Content::Speech(Box::new(speech)))
     }
 
-    fn fact(&mut self, name: &str, subject: Subject, change: ItemFact) -> Arrival {
+    pub fn fact(&mut self, name: &str, subject: Subject, change: ItemFact) -> Arrival {
         let delivery = self.delivery();
         self.arrival(name, delivery, Login::parse("mona"), Content::Fact(Box::new(Fact::Item { subject, change })))
     }
@@ -254,14 +310,14 @@ impl GitHub {
         DeliveryId::parse(&format!("d{}", self.next_delivery)).expect("a delivery id")
     }
 
-    fn subject(&self, number: u64, kind: SubjectKind, at: Time) -> Subject {
+    pub fn subject(&self, number: u64, kind: SubjectKind, at: Time) -> Subject {
         let pull_request = kind == SubjectKind::PullRequest;
         Subject {
             reference: self.repo.item(number).expect("a number"),
             kind,
             id: number,
             title: format!("Ticket {number}"),
-            body: if pull_request { format!("Closes #{}", number - 100) } else { String::new() },
+            body: if pull_request { format!("Closes #{}", number % 100) } else { String::new() },
             author: Login::parse("mona"),
             labels: vec!["the-loop: auto-execute".into()],
             open: Some(true),

@@ -9,6 +9,7 @@ use the_loop::domain::log::EventName;
 use the_loop::domain::session::SessionState;
 use the_loop::store::View as _;
 
+use crate::endpoints;
 use crate::github::{GitHub, marker};
 use crate::world::World;
 
@@ -78,6 +79,7 @@ pub fn check(app: &App, world: &World) -> Vec<String> {
     violations.extend(to_another_item(app, &typed));
     violations.extend(out_of_order(&trail, world));
     violations.extend(not_closed(app, world));
+    violations.extend(endpoints::check(app, world, &typed));
     violations
 }
 

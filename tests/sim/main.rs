@@ -4,12 +4,16 @@
 // In a simulation a panic is the report, and a trace is for whoever asked for one seed.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod endpoints;
 mod folder;
 mod github;
 mod invariants;
 mod machine;
+mod malformed;
+mod matrix;
 mod planted;
 mod rng;
+mod second;
 mod settled;
 mod terminal;
 mod world;
@@ -67,4 +71,14 @@ fn other_machines_edits_arm_nobody_and_lose_nothing() {
 #[test]
 fn p12_new_names_of_the_repository_against_work_in_flight() {
     run(&Plan::renames(), 60);
+}
+
+#[test]
+fn several_pull_requests_per_item_and_clones_that_take_long() {
+    run(&Plan::endpoints(), 60);
+}
+
+#[test]
+fn collapsed_all_of_an_item_is_one_conversation() {
+    run(&Plan::collapsed(), 60);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use the_loop::domain::ids::BatchId;
+use the_loop::domain::ids::{BatchId, StoreId};
 use the_loop::domain::portable::files::{Export, FileError, Held, Located, Look, Written};
 use the_loop::domain::portable::{FolderId, Stamp};
 use the_loop::domain::ports::PortableFiles;
@@ -14,12 +14,12 @@ use the_loop::domain::session::{Life, PaneKey};
 use the_loop::domain::time::Time;
 
 use crate::folder::Folder;
-use crate::terminal::Terminal;
+use crate::terminal::{Temper, Terminal};
 use crate::world::{Plan, World};
 
 /// Which fault the runner has.
 #[derive(Clone, Copy)]
-enum Fault {
+pub enum Fault {
     /// Recovery never looks at the pane and pastes again (K11, K19).
     Forgetful,
     /// Success is reported although nothing was typed (K70).
@@ -28,12 +28,29 @@ enum Fault {
     Immortal,
     /// Two panes are mixed up (K04, K05).
     Crossed,
+    /// A dead pane is typed at, and that counts as delivered (K18).
+    Deaf,
+    /// What is for a pull request is typed at another conversation of its item (K16).
+    Neighbour,
+    /// Living panes are not found again, and one more is started (K39).
+    Doubling,
+    /// What is ended lives on, where it is a pull request's (K40).
+    ImmortalPulls,
 }
 
-struct Planted(Terminal, Fault);
+/// A runner with a fault, around a sound one.
+pub struct Planted(pub Terminal, pub Fault);
 
 impl Runner for Planted {
     fn spawn(&self, request: &SpawnRequest) -> Result<Life, RunnerError> {
+        if let Fault::Doubling = self.1 {
+            let mut state = self.0.0.lock().unwrap();
+            let key = PaneKey::new(&StoreId(format!("{}", state.panes.len())), &request.reference, &request.reference);
+            // It goes by another key from now on, so that nobody finds it.
+            state.panes.values_mut().filter(|pane| pane.request.key == request.key).for_each(|pane| {
+                pane.request.key = key.clone();
+            });
+        }
         self.0.spawn(request)
     }
 
@@ -43,10 +60,20 @@ impl Runner for Planted {
 
     fn deliver(&self, request: &DeliverRequest) -> Delivered {
         match self.1 {
+            Fault::Deaf => match self.0.deliver(request) {
+                Delivered::Refused(_) => Delivered::Submitted,
+                answer => answer,
+            },
             Fault::Boastful if request.text.len().is_multiple_of(7) => Delivered::Submitted,
-            Fault::Crossed => {
+            Fault::Crossed | Fault::Neighbour => {
                 let panes = self.0.panes().unwrap_or_default();
-                let other = panes.iter().find(|pane| pane.key != request.key.as_str() && pane.dead.is_none());
+                let item =
+                    |session: &str| session.rsplit('-').next().and_then(|n| n.parse::<u64>().ok()).map(|n| n % 100);
+                let own = item(&request.life.session);
+                let other = panes.iter().find(|pane| {
+                    let near = item(&pane.life.session) == own || matches!(self.1, Fault::Crossed);
+                    pane.key != request.key.as_str() && pane.dead.is_none() && near
+                });
                 if let Some(other) = other.filter(|_| request.text.len().is_multiple_of(5)) {
                     let mut state = self.0.0.lock().unwrap();
                     let pane = state.panes.get_mut(&other.life.pane).unwrap();
@@ -83,6 +110,7 @@ impl Runner for Planted {
     fn end(&self, key: &PaneKey, life: &Life, grace_ms: u64, keep_pane: bool) -> Result<(), RunnerError> {
         match self.1 {
             Fault::Immortal => Ok(()),
+            Fault::ImmortalPulls if !life.session.ends_with("-1") => Ok(()),
             _ => self.0.end(key, life, grace_ms, keep_pane),
         }
     }
@@ -140,9 +168,8 @@ fn must_find(plan: &Plan, wrap: fn(Terminal) -> Arc<dyn Runner>, words: &str) {
 }
 
 fn must_find_in(plan: Plan, words: &str) {
-    let found = (0..40).find_map(|seed| World::run(&plan, seed).err());
-    let found = found.expect("the planted bug must be found within 40 seeds");
-    assert!(found.iter().any(|violation| violation.contains(words)), "{found:?}");
+    let all: Vec<String> = (0..40).filter_map(|seed| World::run(&plan, seed).err()).flatten().collect();
+    assert!(all.iter().any(|violation| violation.contains(words)), "it must be found within 40 seeds: {all:?}");
 }
 
 #[test]
@@ -168,4 +195,26 @@ fn mixed_up_panes_are_found() {
 #[test]
 fn an_export_that_wrote_nothing_is_found() {
     must_find_in(Plan { wrap_folder: |folder| Arc::new(Idle(folder)), ..Plan::calm() }, "export settles");
+}
+
+#[test]
+fn a_pull_request_that_its_neighbour_hears_is_found() {
+    let plan = Plan { pulls: 2, ..Plan::calm() };
+    must_find(&plan, |t| Arc::new(Planted(t, Fault::Neighbour)), "a pull request hears its own");
+}
+
+#[test]
+fn a_second_agent_of_a_conversation_is_found() {
+    must_find(&Plan::storm(), |t| Arc::new(Planted(t, Fault::Doubling)), "one agent per conversation");
+}
+
+#[test]
+fn an_end_that_ends_no_pull_request_is_found() {
+    let plan = Plan { temper: Temper::default(), crash: 0, ..Plan::endpoints() };
+    must_find(&plan, |t| Arc::new(Planted(t, Fault::ImmortalPulls)), "a closed pull request has no agent");
+}
+
+#[test]
+fn a_pull_request_with_its_own_conversation_in_collapsed_mode_is_found() {
+    must_find_in(Plan { session_per_pr: true, ..Plan::collapsed() }, "collapsed is one conversation");
 }

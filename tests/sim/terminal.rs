@@ -31,6 +31,8 @@ pub struct Temper {
     pub lost_reply: u64,
     pub cut_after_paste: u64,
     pub failed_spawn: u64,
+    /// A start takes long: its clone does, and other things happen meanwhile.
+    pub slow_spawn: u64,
     pub dying_pane: u64,
     pub busy: u64,
     /// The power goes in the middle of a call.
@@ -42,8 +44,13 @@ pub struct State {
     pub temper: Temper,
     pub rng: Rng,
     next_pid: u32,
+    /// Which server it is: another one began empty.
+    server: u32,
+    next_pane: u32,
     /// Cuts the power of the store, if the simulation wired it.
     pub cut_power: Option<Box<dyn Fn() + Send>>,
+    /// What happens while a start takes long.
+    pub meanwhile: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// The fake server; clones share it, as daemons share a real one.
@@ -52,14 +59,38 @@ pub struct Terminal(pub Arc<Mutex<State>>);
 
 impl Terminal {
     pub fn new(seed: u64, temper: Temper) -> Self {
-        let state =
-            State { panes: BTreeMap::new(), temper, rng: Rng::new(seed ^ 0x7E21), next_pid: 100, cut_power: None };
+        let state = State {
+            panes: BTreeMap::new(),
+            temper,
+            rng: Rng::new(seed ^ 0x7E21),
+            next_pid: 100,
+            server: 1,
+            next_pane: 0,
+            cut_power: None,
+            meanwhile: None,
+        };
         Self(Arc::new(Mutex::new(state)))
     }
 
     /// From now on it behaves.
     pub fn calm_down(&self) {
         self.0.lock().unwrap().temper = Temper::default();
+    }
+
+    fn take_long(&self) {
+        let mut state = self.0.lock().unwrap();
+        let percent = state.temper.slow_spawn;
+        let meanwhile = if state.roll(percent) { state.meanwhile.take() } else { None };
+        drop(state);
+        if let Some(meanwhile) = meanwhile {
+            meanwhile();
+        }
+    }
+
+    /// Another server in its place, which counts from the beginning.
+    pub fn begin_anew(&self) {
+        let mut state = self.0.lock().unwrap();
+        (state.server, state.next_pane) = (state.server + 1, 0);
     }
 
     pub fn kill_some_pane(&self, rng: &mut Rng) {
@@ -104,6 +135,7 @@ impl FakePane {
 
 impl Runner for Terminal {
     fn spawn(&self, request: &SpawnRequest) -> Result<Life, RunnerError> {
+        self.take_long();
         let mut state = self.0.lock().unwrap();
         state.maybe_cut_power();
         let (silent, fails) = (state.temper.silent, state.temper.failed_spawn);
@@ -118,11 +150,15 @@ impl Runner for Terminal {
         }
         let old = state.panes.values().find(|pane| pane.request.key == request.key).map(|pane| pane.life.pane.clone());
         state.next_pid += 1;
-        let (pid, count) = (state.next_pid, state.panes.len());
-        let pane_id = old.unwrap_or_else(|| format!("%{count}"));
+        let pid = state.next_pid;
+        let pane_id = old.unwrap_or_else(|| {
+            // A server never gives a number twice.
+            state.next_pane += 1;
+            format!("%{}", state.next_pane - 1)
+        });
         let life = Life {
             socket: "sim".into(),
-            server_pid: 1,
+            server_pid: state.server,
             server_started: 1,
             session: request.session_name.clone(),
             pane: pane_id.clone(),

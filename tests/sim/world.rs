@@ -2,7 +2,7 @@
 //! that crashes and comes back, and a terminal that outlives it.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use the_loop::app::ingest::Arrival;
 use the_loop::app::perform::Progress;
@@ -31,6 +31,12 @@ use crate::terminal::{Temper, Terminal};
 pub struct Plan {
     pub steps: u64,
     pub items: u64,
+    /// Pull requests per item.
+    pub pulls: usize,
+    /// Whether a pull request has a conversation of its own.
+    pub session_per_pr: bool,
+    /// Whether the invariants expect that it has: a planted fault where it differs.
+    pub expects_per_pr: bool,
     pub temper: Temper,
     /// Chance of a power cut per step, percent.
     pub crash: u64,
@@ -56,6 +62,9 @@ impl Plan {
         Self {
             steps: 150,
             items: 4,
+            pulls: 1,
+            session_per_pr: true,
+            expects_per_pr: true,
             temper,
             crash: 0,
             again: 10,
@@ -79,6 +88,7 @@ impl Plan {
             lost_reply: 10,
             cut_after_paste: 6,
             failed_spawn: 10,
+            slow_spawn: 0,
             dying_pane: 4,
             busy: 5,
             power_cut: 2,
@@ -96,12 +106,25 @@ impl Plan {
 }
 
 impl Plan {
+    /// Several pull requests per item, and clones that take long.
+    pub fn endpoints() -> Self {
+        let endings = Self::endings();
+        let temper = Temper { slow_spawn: 40, ..endings.temper };
+        Self { pulls: 3, items: 3, temper, ..endings }
+    }
+
+    /// The same, with one conversation for all of an item.
+    pub fn collapsed() -> Self {
+        Self { session_per_pr: false, expects_per_pr: false, ..Self::endpoints() }
+    }
+
     pub fn machines() -> Self {
         Self { machine: 15, ..Self::endings() }
     }
 }
 
-struct HandClock(AtomicI64);
+/// A clock that is turned by hand, milliseconds.
+pub struct HandClock(pub AtomicI64);
 
 impl Clock for HandClock {
     fn now(&self) -> Time {
@@ -109,9 +132,10 @@ impl Clock for HandClock {
     }
 }
 
-struct CountedIds {
-    salt: u64,
-    next: AtomicU64,
+/// Ids that count from 1, another series for every salt.
+pub struct CountedIds {
+    pub salt: u64,
+    pub next: AtomicU64,
 }
 
 impl Ids for CountedIds {
@@ -126,7 +150,7 @@ impl Ids for CountedIds {
 }
 
 pub struct World {
-    plan: Plan,
+    pub plan: Plan,
     rng: Rng,
     clock: Arc<HandClock>,
     pub terminal: Terminal,
@@ -154,6 +178,12 @@ impl World {
         world.quiesce();
         let app = world.app.as_ref().ok_or_else(|| vec!["the app did not come back".to_owned()])?;
         world.note(|| format!("{:?}", invariants::explain(app)));
+        world.note(|| {
+            let journal = app.store().read(|tx| tx.journal(0, usize::MAX)).expect("the journal can be read");
+            let lines =
+                journal.iter().map(|(_, at, entry)| format!("{at} {} {:?}", entry.event.as_str(), entry.fields));
+            lines.collect::<Vec<_>>().join("\n")
+        });
         let mut violations = invariants::check(app, &world);
         violations.extend(settled::check(app, &world));
         if violations.is_empty() { Ok(invariants::figures(app, &world)) } else { Err(violations) }
@@ -172,7 +202,7 @@ impl World {
             off: Arc::default(),
             app: None,
             lives: 0,
-            github: GitHub::new(plan.items, plan.endings, plan.renames),
+            github: GitHub::new(plan.items, plan.pulls, plan.endings, plan.renames),
             outbox: Vec::new(),
             trace: std::env::var("SIM_SEED").is_ok(),
             plan,
@@ -209,7 +239,7 @@ impl World {
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             ids,
             instance: InstanceId(format!("life-{}", self.lives)),
-            settings: RwLock::new(Arc::new(settings())),
+            settings: RwLock::new(Arc::new(settings(self.plan.session_per_pr))),
         }));
     }
 
@@ -220,6 +250,7 @@ impl World {
         self.app = None;
         self.backend = CrashBackend::new(self.backend.crash_image(self.rng.next()));
         self.off.store(false, Ordering::SeqCst);
+        self.terminal.0.lock().unwrap().meanwhile = None;
         self.boot();
     }
 
@@ -290,10 +321,30 @@ impl World {
         }
         let lane = self.rng.pick(&lanes).clone();
         let rounds = 1 + self.rng.below(3) as usize;
+        let heard = self.meanwhile();
         if let Some(app) = &self.app {
             let progress = app.advance(&lane, true, rounds);
             self.note(|| format!("advance {lane} {progress:?}"));
         }
+        // What was not accepted is sent again.
+        let unheard = std::mem::take(&mut *heard.lock().unwrap());
+        self.outbox.splice(0..0, unheard);
+    }
+
+    /// Puts the next deliveries where they arrive while a start takes long; those that are left are not accepted.
+    fn meanwhile(&mut self) -> Arc<Mutex<Vec<Arrival>>> {
+        let count = match self.plan.temper.slow_spawn {
+            0 => 0,
+            _ => self.rng.below(3).min(self.outbox.len() as u64) as usize,
+        };
+        let waiting: Arc<Mutex<Vec<Arrival>>> = Arc::new(Mutex::new(self.outbox.drain(..count).collect()));
+        let Some(app) = self.app.clone() else { return waiting };
+        let (clock, arriving, minutes) = (Arc::clone(&self.clock), Arc::clone(&waiting), self.rng.below(45) as i64);
+        self.terminal.0.lock().unwrap().meanwhile = Some(Box::new(move || {
+            clock.0.fetch_add(minutes * 60_000, Ordering::SeqCst);
+            arriving.lock().unwrap().retain(|arrival| app.ingest(arrival).is_err());
+        }));
+        waiting
     }
 
     fn export_some(&mut self) {
@@ -373,12 +424,14 @@ fn cut(backend: &CrashBackend, off: &AtomicBool) {
     off.store(true, Ordering::SeqCst);
 }
 
-fn settings() -> Settings {
+/// The configuration; `session_per_pr` as in it.
+pub fn settings(session_per_pr: bool) -> Settings {
     let policy = Policy {
         authorized_users: vec![Login::parse("mona").expect("a login")],
         harness: "agent".into(),
         breaker_deliveries: 0,
         max_retries: 4,
+        session_per_pr,
         ..Policy::default()
     };
     let agent = Harness::command("agent", "agent", Vec::new(), Vec::new());

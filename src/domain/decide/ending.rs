@@ -18,9 +18,11 @@ pub(super) fn end_sessions(draft: &mut Draft<'_>, owner: &WorkItemRef, reason: E
 pub(super) fn end_sessions_and(draft: &mut Draft<'_>, owner: &WorkItemRef, reason: EndReason, keep_pane: Option<bool>) {
     let Some(known) = draft.known(owner).cloned() else { return };
     let now = draft.now;
+    // A pull request whose record is closed is not closed by that: a later start gives it its conversation back.
+    let of_pull_requests = if reason == EndReason::Reset { reason } else { EndReason::Stopped };
     for endpoint in &known.endpoints {
         if let Some(body) = draft.endpoint_mut(owner, &endpoint.reference).and_then(|session| {
-            end(session, EndpointRef::PullRequest(endpoint.reference.clone()), reason, keep_pane, now)
+            end(session, EndpointRef::PullRequest(endpoint.reference.clone()), of_pull_requests, keep_pane, now)
         }) {
             draft.effect(owner, Class::Overtaking, body);
         }

@@ -131,6 +131,8 @@ pub(super) struct Rows {
     names: std::collections::HashMap<u64, Names>,
     pub(super) seen: Vec<String>,
     pub(super) marked: Vec<String>,
+    /// A planted fault: which records list a pull request is not looked up.
+    pub(super) ignores_linkage: bool,
 }
 
 impl Rows {
@@ -144,6 +146,7 @@ impl Rows {
             names: Default::default(),
             seen: Vec::new(),
             marked: Vec::new(),
+            ignores_linkage: false,
         }
     }
 
@@ -169,6 +172,11 @@ impl Rows {
     fn decide(&mut self, event: &Event, now: i64) -> Outcome {
         let mut view = self.view.clone();
         view.names = event.repository.as_ref().and_then(|repository| self.names.get(&repository.id).cloned());
+        if self.ignores_linkage {
+            view.owners.clear();
+            let named: Vec<_> = super::named(event, &self.policy).iter().map(|named| named.reference.key()).collect();
+            view.items.retain(|key, _| named.contains(key));
+        }
         view.delivery = self.deliveries.iter().rev().find(|(id, _)| *id == event.delivery).map(|(_, state)| *state);
         if let Content::Speech(speech) = &event.content {
             let row = self.identities.iter().rev().find(|(identity, _)| *identity == speech.identity);

@@ -20,6 +20,8 @@ mod facts;
 #[cfg(test)]
 mod fixtures;
 mod guards;
+#[cfg(test)]
+mod linkage;
 mod messages;
 mod moves;
 #[cfg(test)]

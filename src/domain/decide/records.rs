@@ -11,7 +11,7 @@ use crate::domain::message::Message;
 use crate::domain::policy::{Policy, SpawnPolicy};
 use crate::domain::portable::Control;
 use crate::domain::reference::WorkItemRef;
-use crate::domain::session::{Breaker, Session, SessionState};
+use crate::domain::session::{Breaker, EndReason, Session, SessionState};
 use crate::domain::time::Time;
 
 /// What a new record is made from.
@@ -232,12 +232,12 @@ pub(super) fn deliver(draft: &mut Draft<'_>, matched: &Match, identity: Option<&
         }
     }
     let generation = generation(draft.item(&matched.owner));
-    let (delivery, about) = (message.delivery.clone(), message.about.clone());
+    let (delivery, to) = (message.delivery.clone(), about_endpoint(&endpoint, matched));
     let body = EffectBody::Deliver { endpoint, identity: identity.cloned(), message: Box::new(message), generation };
     draft.effect(&matched.owner, Class::Ordinary, body);
     let entry = LogEntry::info(EventName::DispatchQueued).with("delivery", delivery.as_str());
     let entry = entry.with_some("firstPrompt", identity.is_none().then_some(true));
-    draft.log(entry.with("endpoint", about.to_string()), &matched.owner);
+    draft.log(entry.with("endpoint", to), &matched.owner);
 }
 
 /// The generation of the item's record; 0 without one.
@@ -287,7 +287,17 @@ pub(super) fn link(draft: &mut Draft<'_>, owner: &WorkItemRef, pull_request: &Wo
     if listed || owner.key() == pull_request.key() {
         return;
     }
-    let endpoint: Session = draft.new_session(owner, pull_request);
+    let listing = draft.view.owners.get(&pull_request.key());
+    if listing.is_some_and(|owners| owners.contains(&owner.key())) {
+        // Its entry is there and cannot be read: it is kept as it is, and the record's conversation hears its events.
+        let entry = LogEntry::warn(EventName::SessionLinkFailed).with("pullRequest", pull_request.to_string());
+        return draft.log(entry.with("reason", "its entry cannot be read"), owner);
+    }
+    let mut endpoint: Session = draft.new_session(owner, pull_request);
+    if is_closed(draft, pull_request) {
+        // Heard of only after its end: a late event goes to the record, and reopening gives it its conversation.
+        endpoint.state = SessionState::Closed { at: draft.now, reason: EndReason::Closed };
+    }
     draft.add_endpoint(owner, endpoint);
     draft.log(LogEntry::info(EventName::SessionPrLinked).with("pullRequest", pull_request.to_string()), owner);
     if let Some(first) = rival(draft, owner, pull_request) {
@@ -299,6 +309,15 @@ pub(super) fn link(draft: &mut Draft<'_>, owner: &WorkItemRef, pull_request: &Wo
         super::resolve::subject(event).filter(|subject| subject.reference.key() == pull_request.key())
     {
         speech::record_head(draft, subject);
+    }
+}
+
+/// Whether the newer of what is recorded and what the event shows says that a pull request is closed.
+fn is_closed(draft: &Draft<'_>, pull_request: &WorkItemRef) -> bool {
+    let item = draft.item(pull_request);
+    match super::resolve::subject(draft.event).filter(|subject| subject.reference.key() == pull_request.key()) {
+        Some(subject) => !is_open(item, subject, pull_request),
+        None => item.is_some_and(|item| item.facts.open == Some(false)),
     }
 }
 

@@ -353,3 +353,48 @@ fn k40_the_checkout_of_what_closes_is_tidied_behind_all_that_still_ends() {
     rows.take(&comment(72, subject(7), "mona", 30, "the-loop start"), 30);
     assert_eq!(tidied(&rows.take(&closed(7, 40), 40)), None, "`keepCheckoutOnClose`");
 }
+
+#[test]
+fn a_pull_request_heard_of_after_its_close_gets_no_conversation_until_it_is_reopened() {
+    let shown = |open: bool, second: i64| Subject {
+        open: Some(open),
+        closed_at: (!open).then(|| at(second)),
+        updated_at: Some(at(second)),
+        ..pull_request(16, Some(15))
+    };
+    let opened = fact("d-opened", shown(true, 5), ItemFact::Opened { transferred_from: None });
+    let late = comment(20, shown(false, 12), "mona", 12, "was it merged?");
+    // The close first, as a late delivery makes it; then what would have recorded it, in either way.
+    for second in [&opened, &late] {
+        let mut rows = Rows::new().with_live(15);
+        rows.take(&fact("d-closed", shown(false, 10), ItemFact::Closed { merged: true }), 10);
+        rows.take(second, 12);
+        assert!(matches!(rows.known(15).endpoints[0].state, SessionState::Closed { .. }), "{second:?}");
+        assert_eq!(to(&rows.take(&comment(21, shown(false, 13), "mona", 13, "hello?"), 13)), [EndpointRef::Item]);
+        rows.take(&fact("d-reopened", shown(true, 14), ItemFact::Reopened), 14);
+        let own = to(&rows.take(&comment(22, shown(true, 15), "mona", 15, "again"), 15));
+        assert_eq!(own, [EndpointRef::PullRequest(issue(16))]);
+    }
+}
+
+#[test]
+fn k42_an_item_closed_and_begun_again_has_the_conversations_of_its_open_pull_requests() {
+    let mut rows = Rows::new().with_live(15);
+    for number in [16, 17] {
+        let opened =
+            fact(&format!("d-{number}"), pull_request(number, Some(15)), ItemFact::Opened { transferred_from: None });
+        rows.take(&opened, 5);
+    }
+    rows.take(&closed(15, 10), 10);
+    // One of them was merged meanwhile.
+    let merged = Subject { open: Some(false), updated_at: Some(at(11)), ..pull_request(17, Some(15)) };
+    rows.take(&fact("d-merged", merged, ItemFact::Closed { merged: true }), 11);
+    rows.take(&reopened(15, 12), 12);
+    rows.take(&comment(30, Subject { updated_at: Some(at(13)), ..subject(15) }, "mona", 13, "the-loop start"), 13);
+    let state = |number| {
+        let mut endpoints = rows.known(15).endpoints.iter();
+        endpoints.find(|endpoint| endpoint.reference.number() == number).map(|endpoint| endpoint.state.clone())
+    };
+    assert_eq!(state(16), Some(SessionState::Recorded));
+    assert!(matches!(state(17), Some(SessionState::Closed { reason: EndReason::Merged, .. })), "{:?}", state(17));
+}

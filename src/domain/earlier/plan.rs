@@ -182,6 +182,10 @@ fn over(
     let listed: BTreeSet<RefKey> = known.endpoints.iter().map(|endpoint| endpoint.reference.key()).collect();
     let new = earlier.pull_requests.iter().filter(|pull| !listed.contains(&pull.reference.key()));
     plan.endpoints = new.map(session).collect();
+    plan.log.extend(earlier.left_out.iter().map(|entry| {
+        let failed = LogEntry::warn(EventName::SessionLinkFailed).with("workItem", item.reference.to_string());
+        failed.with("file", from).with("pullRequest", entry.as_str()).with("reason", "its entry does not parse")
+    }));
     let own = session(earlier);
     let all = earlier.pull_requests.iter().chain([earlier]);
     plan.deliveries = all.flat_map(|session| session.deliveries.iter().cloned()).collect();

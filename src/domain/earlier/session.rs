@@ -44,6 +44,8 @@ pub struct EarlierSession {
     pub deliveries: Vec<DeliveryId>,
     /// Conversations of its pull requests; theirs are empty.
     pub pull_requests: Vec<EarlierSession>,
+    /// Entries of that list that do not parse, as far as they say what they are about.
+    pub left_out: Vec<String>,
 }
 
 /// The name of a tmux session as tmux keeps it: it puts `_` for what begins another part of an address.
@@ -60,8 +62,11 @@ impl EarlierSession {
         };
         let mut session = Self::parse_one(&map)?;
         for entry in pull_requests {
-            let Value::Object(entry) = entry else { continue };
-            let Ok(mut entry) = Self::parse_one(&entry) else { continue };
+            let parsed = entry.as_object().ok_or(()).and_then(|entry| Self::parse_one(entry).map_err(|_| ()));
+            let Ok(mut entry) = parsed else {
+                session.left_out.push(about(&entry));
+                continue;
+            };
             session.tell_apart(&mut entry);
             let key = entry.reference.key();
             let is_listed = session.pull_requests.iter().any(|known| known.reference.key() == key);
@@ -101,6 +106,7 @@ impl EarlierSession {
             tmux_session,
             deliveries: deliveries(map),
             pull_requests: Vec::new(),
+            left_out: Vec::new(),
         })
     }
 
@@ -140,6 +146,12 @@ impl EarlierSession {
             ..Session::recorded(self.reference.clone(), key, self.harness.clone(), created_at)
         }
     }
+}
+
+/// What an entry that does not parse says it is about, for people.
+fn about(entry: &Value) -> String {
+    let named = entry.pointer("/workItem/ref").and_then(Value::as_str);
+    named.map_or_else(|| "an entry that names none".to_owned(), str::to_owned)
 }
 
 fn optional<'m>(map: &'m Map<String, Value>, key: &str) -> Option<&'m str> {

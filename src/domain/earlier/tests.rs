@@ -196,6 +196,10 @@ fn k47_a_pull_request_entry_that_does_not_parse_is_skipped_and_nesting_is_droppe
     let plan = World::new().plan(&old);
     let listed: Vec<String> = plan.endpoints.iter().map(|endpoint| endpoint.reference.to_string()).collect();
     assert_eq!(listed, ["github:octo/repo#20"]);
+    let failed = plan.log.iter().filter(|entry| entry.event.as_str() == "session.link_failed");
+    let failed: Vec<_> = failed.map(|entry| entry.fields["pullRequest"].as_str().unwrap().to_owned()).collect();
+    let nameless = "an entry that names none";
+    assert_eq!(failed, [nameless, nameless, "github:octo/repo#22", "nowhere"], "each is named");
     assert!(matches!(plan.endpoints[0].state, SessionState::Closed { .. }));
     for odd in [json!(null), json!({}), json!("x")] {
         let old = tree(&[(Kind::Session, &format!("local/{NAME}"), &session(&json!({ "pullRequests": odd })))]);

@@ -32,11 +32,13 @@ fn k22_a_spawn_that_completes_after_a_stop_ends_at_once(#[case] state: SessionSt
 }
 
 #[test]
-fn a_spawn_that_completes_is_live_and_a_pause_meanwhile_stays() {
+fn k48_a_spawn_that_completes_is_live_and_neither_pause_nor_creation_time_is_touched() {
     let mut lane = spawning();
+    lane.own().created_at = NOW.plus_seconds(-5000);
     let claimed = work(&lane);
     let settlement = settled(&lane, &claimed, &spawned(9));
     assert_eq!(after(&settlement).state, SessionState::Live(life(9)));
+    assert_eq!(after(&settlement).created_at, NOW.plus_seconds(-5000));
     assert_eq!(settlement.over, [(lane.effects[0].place, "spawned")]);
     lane.own().state = SessionState::Paused(None);
     assert_eq!(after(&settled(&lane, &claimed, &spawned(9))).state, SessionState::Paused(Some(life(9))));

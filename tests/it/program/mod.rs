@@ -7,6 +7,7 @@ mod daemon;
 mod demo;
 mod doctor;
 mod endings;
+mod endpoints;
 mod full_disk;
 mod ground;
 mod harnesses;
