@@ -21,6 +21,8 @@ pub mod ports;
 pub mod prompt;
 pub mod reference;
 pub mod remote;
+pub mod run;
+pub mod secrets;
 pub mod session;
 pub mod signature;
 pub mod text;
