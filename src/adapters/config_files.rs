@@ -182,12 +182,18 @@ pub fn text(named: Option<&Path>, around: &Surroundings) -> Result<Option<(PathB
     Ok(Some((path, text)))
 }
 
+/// What can be read of a file whose rest is wrong; `None` when that is nothing.
+pub fn readable_part(path: &Path) -> Option<Config> {
+    config::readable_part(&read_text(path, "the search").ok()?)
+}
+
 /// Reads one file as a configuration.
 fn read_file(path: &Path, by: &'static str) -> Result<Reading, ConfigFileError> {
     let text = read_text(path, by)?;
     config::read(&text).map_err(|problems| ConfigFileError::Invalid { path: path.to_owned(), problems })
 }
 
+/// Reads one file as a text that could be a configuration.
 fn read_text(path: &Path, by: &'static str) -> Result<String, ConfigFileError> {
     let io = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => ConfigFileError::Missing { path: path.to_owned(), by },

@@ -47,6 +47,12 @@ pub fn why_unwritable(path: &Path) -> Option<io::Error> {
     }
 }
 
+/// Why no file could be made in the folder at `path`; `None` when one could, or there is no such folder.
+pub fn why_closed(path: &Path) -> Option<io::Error> {
+    let closed = || access(path, Access::WRITE_OK | Access::EXEC_OK).err().map(io::Error::from);
+    path.is_dir().then(closed).flatten()
+}
+
 /// Takes the rights of group and others away from a file or folder of this user's; a link is not followed.
 ///
 /// # Errors

@@ -43,12 +43,14 @@ impl App {
     pub(super) fn reset(&self, scope: &ResetScope) -> Result<Answered, Trouble> {
         let mut rows = self.parts.store.read(|tx| to_reset(tx, scope))?;
         let (mut items, mut lanes) = (Vec::new(), Vec::new());
+        self.heard.begins(rows.len());
         for row in &mut rows {
             let (item, verdict, touched) = self.decide_by_hand(&row.item, &Act::Reset)?;
             lanes.extend(touched);
             row.report.reset = verdict == Verdict::Accepted;
             row.report.waiting = self.waiting(&item)?;
             items.extend(row.report.reset.then_some(item));
+            self.heard.did(1);
         }
         let response = Response::Reset(rows.into_iter().map(|row| row.report).collect());
         Ok(Answered { response, lanes, items })

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use super::App;
 use super::portable::{Adoption, Incoming, Known, Loaded, Plan, PortableError, dir_of, say_once};
+use super::progress::{Progress, Unheard};
 use super::request::{Exported, HeldFile};
 use crate::domain::decide::Urgency;
 use crate::domain::log::{EventName, LogEntry};
@@ -100,6 +101,7 @@ impl App {
         }
         let mut all = ExportRun::default();
         all.exported.unchanged = due.unchanged;
+        self.heard.begins(due.items.len());
         for items in due.items.chunks(BATCH) {
             all.add(self.export(items)?);
         }
@@ -120,7 +122,7 @@ impl App {
     /// The store or the folder did not answer.
     pub fn export_check(&self) -> Result<Exported, PortableError> {
         let (files, now) = (self.parts.portable.as_ref(), self.now());
-        self.parts.store.read(|tx| Ok(Checkup::read(tx, files, now)))??.run(files)
+        self.parts.store.read(|tx| Ok(Checkup::read(tx, files, now)))??.run(files, &Unheard)
     }
 
     /// Joins what a crash of an exporter left beside the files, and removes it. Call it at the start.
@@ -152,7 +154,10 @@ impl App {
     fn export_loaded(&self, loaded: Vec<Loaded>, now: Time) -> Result<ExportRun, PortableError> {
         let requests: Vec<Export<'_>> = loaded.iter().map(|loaded| request(loaded, now)).collect();
         let mut done: Vec<Option<Result<Written, Held>>> = requests.iter().map(|_| None).collect();
-        let folder = self.parts.portable.export(&requests, &mut |at, outcome| done[at] = Some(outcome))?;
+        let folder = self.parts.portable.export(&requests, &mut |at, outcome| {
+            done[at] = Some(outcome);
+            self.heard.did(1);
+        })?;
         let mut run = ExportRun::default();
         let mut outcomes = Vec::with_capacity(done.len());
         for (loaded, outcome) in loaded.into_iter().zip(done) {
@@ -352,11 +357,13 @@ impl Checkup {
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub fn run(&self, files: &dyn PortableFiles) -> Result<Exported, PortableError> {
+    pub fn run(&self, files: &dyn PortableFiles, heard: &dyn Progress) -> Result<Exported, PortableError> {
+        heard.begins(self.loaded.len());
         let requests: Vec<Export<'_>> = self.loaded.iter().map(|loaded| request(loaded, self.now)).collect();
         let mut exported = Exported { unchanged: self.unchanged, ..Exported::default() };
         files.check(&requests, &mut |at, outcome| {
             let Some(loaded) = self.loaded.get(at) else { return };
+            heard.did(1);
             match outcome {
                 Ok(true) => exported.written.push(name_of(loaded)),
                 Ok(false) => exported.unchanged += 1,

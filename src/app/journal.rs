@@ -55,15 +55,19 @@ impl Drain {
         Ok(*self.next.insert(last.map_or(0, |last| last + 1)))
     }
 
-    /// Writes what waits, and entries of this process that no decision made. True when more waits.
-    pub fn run(&mut self, app: &App, own: &[(Time, LogEntry)]) -> Result<bool, DrainError> {
+    /// Writes what waits, and entries of this process that no decision made, which are taken from `own` once they are
+    /// written: also while the store does not answer, because that is what they tell. True when more waits.
+    pub fn run(&mut self, app: &App, own: &mut Vec<(Time, LogEntry)>) -> Result<bool, DrainError> {
         let store = app.store().id().0;
         let from = self.next(&store)?;
-        let waiting = app.store().read(|tx| tx.journal(from, BATCH))?;
+        let read = app.store().read(|tx| tx.journal(from, BATCH));
+        let waiting = read.as_deref().unwrap_or_default();
         let mut lines: Vec<String> =
             waiting.iter().map(|(seq, at, entry)| line(*at, entry, self.pid, Some((*seq, &store)))).collect();
         lines.extend(own.iter().map(|(at, entry)| line(*at, entry, self.pid, None)));
         self.log.append(&lines)?;
+        own.clear();
+        let waiting = read?;
         if let Some((last, _, _)) = waiting.last() {
             self.next = Some(last + 1);
             let done = *last;
@@ -205,18 +209,18 @@ mod tests {
         let mut drain = Drain::new(Box::new(log.clone()), 7);
         decide(&app, 3);
         for _ in 0..3 {
-            assert!(drain.run(&app, &[]).is_err());
+            assert!(drain.run(&app, &mut Vec::new()).is_err());
         }
         assert_eq!(numbers(&app), [1, 2, 3]);
         log.refuses.store(false, Ordering::SeqCst);
-        assert!(!drain.run(&app, &[]).unwrap());
+        assert!(!drain.run(&app, &mut Vec::new()).unwrap());
         assert!(numbers(&app).is_empty());
         let store = app.store().id().0;
         let written = || log.lines.lock().unwrap().iter().filter_map(|line| seq_of(line, &store)).collect::<Vec<_>>();
         assert_eq!(written(), [1, 2, 3]);
         // Another life goes on behind what it finds.
         decide(&app, 1);
-        Drain::new(Box::new(log.clone()), 8).run(&app, &[]).unwrap();
+        Drain::new(Box::new(log.clone()), 8).run(&app, &mut Vec::new()).unwrap();
         assert_eq!(written(), [1, 2, 3, 4]);
     }
 }

@@ -28,6 +28,7 @@ mod moving;
 pub mod order;
 pub mod perform;
 pub mod portable;
+pub mod progress;
 pub mod request;
 pub mod settings;
 mod upkeep;
@@ -36,6 +37,7 @@ mod work;
 
 use glances::Glances;
 use in_flight::InFlight;
+use progress::{Progress, Unheard};
 pub use settings::Settings;
 
 /// The product over one store: what the daemon, a command and the simulation all drive.
@@ -46,6 +48,8 @@ pub struct App {
     /// The portable folder as it was last met, under whose name its stamps are kept.
     folder: Arc<Mutex<Option<FolderId>>>,
     glances: Arc<Glances>,
+    /// Hears how far long work is.
+    heard: Arc<dyn Progress>,
 }
 
 /// What the product is made of.
@@ -71,7 +75,19 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), in_flight: InFlight::default(), folder: Arc::default(), glances: Arc::default() }
+        Self {
+            parts: Arc::new(parts),
+            in_flight: InFlight::default(),
+            folder: Arc::default(),
+            glances: Arc::default(),
+            heard: Arc::new(Unheard),
+        }
+    }
+
+    /// The same, telling `heard` how far long work is.
+    #[must_use]
+    pub fn heard_by(self, heard: Arc<dyn Progress>) -> Self {
+        Self { heard, ..self }
     }
 
     /// The store.

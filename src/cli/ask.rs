@@ -4,6 +4,7 @@
 //! The command owns the store for moments: one to decide, one to settle each piece of quick work it did. Whoever owns it meanwhile
 //! has everything he needs in the store.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::exit::{Failure, Kind};
@@ -13,6 +14,7 @@ use crate::adapters::processes;
 use crate::adapters::system::RandomIds;
 use crate::app::App;
 use crate::app::order::Answered;
+use crate::app::progress::Progress;
 use crate::app::request::{Order, Request, Response};
 use crate::daemon::compose::Setting;
 use crate::daemon::control::client::{Call, CallError, call};
@@ -43,8 +45,8 @@ pub(super) enum Doer {
     Command,
 }
 
-/// Has an order carried out.
-pub(super) fn order(setting: &Setting, order: &Order) -> Result<(Response, Doer), Failure> {
+/// Has an order carried out; `heard` hears how far it is where this command does it itself.
+pub(super) fn order(setting: &Setting, order: &Order, heard: Arc<dyn Progress>) -> Result<(Response, Doer), Failure> {
     let begun = Instant::now();
     loop {
         match ask(setting, &Call::Request(Box::new(Request::Order(order.clone()))), patience(order))? {
@@ -56,7 +58,7 @@ pub(super) fn order(setting: &Setting, order: &Order) -> Result<(Response, Doer)
             Asked::Changing(_) => {}
         }
         match Store::try_open(&setting.layout.store_file(), &RandomIds) {
-            Ok(store) => return own(setting, store, order).map(|response| (response, Doer::Command)),
+            Ok(store) => return own(setting, store, order, heard).map(|response| (response, Doer::Command)),
             Err(StoreError::Busy) if begun.elapsed() < limit(setting) => std::thread::sleep(PAUSE),
             Err(error) => return Err(store_failure(setting, error)),
         }
@@ -92,11 +94,11 @@ pub(super) fn ask(setting: &Setting, asked: &Call, limit: Duration) -> Result<As
         return Err(stopped(&owner));
     }
     let Some(socket) = &owner.socket else { return Ok(Asked::Nobody) };
-    match call(socket, asked, limit) {
+    match call(socket, Some(owner.pid), asked, limit) {
         Ok(Answer::Hello(hello)) if hello.program != PROGRAM && !matches!(asked, Call::Hello | Call::Stop) => {
             Err(other_version(&hello))
         }
-        Ok(Answer::Trouble(_)) if is_stopping(socket) => Ok(Asked::Changing(Hello {
+        Ok(Answer::Trouble(_)) if is_stopping(socket, owner.pid) => Ok(Asked::Changing(Hello {
             program: owner.version,
             pid: owner.pid,
             kind: owner.kind,
@@ -104,6 +106,7 @@ pub(super) fn ask(setting: &Setting, asked: &Call, limit: Duration) -> Result<As
         })),
         Ok(answer) => Ok(Asked::Answered(answer)),
         Err(CallError::Unreachable { .. }) => Ok(Asked::Nobody),
+        Err(error @ CallError::Stranger { .. }) => Err(misled(&owner, &error)),
         Err(_) if owner.is_stopped() => Err(stopped(&owner)),
         Err(error) => Err(silent(&owner, &error)),
     }
@@ -111,7 +114,11 @@ pub(super) fn ask(setting: &Setting, asked: &Call, limit: Duration) -> Result<As
 
 /// The owner that listens on `socket`. Only an owner listens there, and it takes the socket away before it ends.
 pub(super) fn listening(socket: &std::path::Path) -> Option<Owner> {
-    let Ok(Answer::Hello(hello)) = call(socket, &Call::Hello, MOMENT) else { return None };
+    // A link may lead to the owner of another store.
+    if socket.is_symlink() {
+        return None;
+    }
+    let Ok(Answer::Hello(hello)) = call(socket, None, &Call::Hello, MOMENT) else { return None };
     let started = processes::start_time(hello.pid)?;
     let Hello { pid, kind, program, .. } = hello;
     Some(Owner { pid, started, kind, version: program, receiver: None, socket: Some(socket.to_owned()), store: None })
@@ -119,8 +126,8 @@ pub(super) fn listening(socket: &std::path::Path) -> Option<Owner> {
 
 /// Trouble from an owner that is ending is no answer: it is asked again, or the store taken once it is free. One that has
 /// gone since it answered was ending.
-fn is_stopping(socket: &std::path::Path) -> bool {
-    !matches!(call(socket, &Call::Hello, MOMENT), Ok(Answer::Hello(hello)) if hello.phase != Phase::Stopping)
+fn is_stopping(socket: &std::path::Path, owner: u32) -> bool {
+    !matches!(call(socket, Some(owner), &Call::Hello, MOMENT), Ok(Answer::Hello(hello)) if hello.phase != Phase::Stopping)
 }
 
 /// The owner is suspended, and nothing it holds comes free until it goes on.
@@ -128,6 +135,13 @@ pub(super) fn stopped(owner: &Owner) -> Failure {
     let Owner { kind, pid, .. } = owner;
     Failure::new(Kind::StoreBusy, format!("the store is owned by the {kind} with pid {pid}, which is stopped"))
         .hint("it was suspended by a signal or a debugger; let it go on, and ask again")
+}
+
+/// Whoever listens at the owner's socket is somebody else.
+fn misled(owner: &Owner, error: &CallError) -> Failure {
+    let Owner { kind, pid, .. } = owner;
+    Failure::new(Kind::NoAnswer, format!("the {kind} with pid {pid} owns the store: {error}"))
+        .hint("nothing was asked of it; move away what lies there, and the daemon listens there again within seconds")
 }
 
 fn silent(owner: &Owner, error: &CallError) -> Failure {
@@ -179,8 +193,9 @@ impl<'s> Moment<'s> {
 }
 
 /// Carries the order out as the owner, and does the quick work that follows from it.
-fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failure> {
-    let moment = Moment::begin(setting, store, order)?;
+fn own(setting: &Setting, store: Store, order: &Order, heard: Arc<dyn Progress>) -> Result<Response, Failure> {
+    let mut moment = Moment::begin(setting, store, order)?;
+    moment.app = moment.app.heard_by(Arc::clone(&heard));
     let Answered { mut response, lanes, items } = match moment.app.respond(&Request::Order(order.clone())) {
         Ok(answered) => answered,
         Err(trouble) => {
@@ -188,6 +203,9 @@ fn own(setting: &Setting, store: Store, order: &Order) -> Result<Response, Failu
             return Err(trouble.into());
         }
     };
+    // A mark stays for whoever owns that store by its own configuration.
+    let items = if setting.is_view { Vec::new() } else { items };
+    heard.begins(items.len());
     let exported = items.chunks(FILES).try_for_each(|items| moment.app.export_items(items).map(drop));
     let mut errands = Vec::new();
     for lane in &lanes {

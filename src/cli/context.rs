@@ -59,15 +59,16 @@ impl Context {
         Home::of_file(file, self.around.user_home.clone())
     }
 
-    /// The defaults, with the home of a configuration that cannot be used; `None` when there is none of that kind.
-    pub fn defaults_beside(&self) -> Option<(Config, Home, PathBuf)> {
+    /// What can be read of a configuration that cannot be used, the defaults for the rest; `None` when there is none of
+    /// that kind. It tells where things lie.
+    pub fn readable_part(&self) -> Option<Setup> {
         let Err(ConfigFileError::Invalid { path, .. } | ConfigFileError::NotText { path, .. }) = self.find() else {
             return None;
         };
         let mut home = Home::of_file(&path, self.around.user_home.clone());
         home.dir = std::fs::canonicalize(&home.dir).ok()?;
-        let defaults = crate::domain::config::read("").ok()?.config;
-        Some((defaults, home, path))
+        let config = config_files::readable_part(&path).unwrap_or_default();
+        Some(Setup { config, home, file: Some(path) })
     }
 
     /// Finds and reads the configuration for a command that needs it, and says what is worth knowing about it.

@@ -60,6 +60,8 @@ pub enum Kind {
     StoreBusy,
     /// The store cannot be read.
     StoreDamaged,
+    /// The store was taken away from the daemon that owned it.
+    StoreGone,
     /// The store was written by another version.
     StoreVersion,
     /// A bug in this program.
@@ -76,6 +78,7 @@ const TABLE: &[(Kind, &str, Exit)] = &[
     (Kind::OtherVersion, "other-version", Exit::NoAnswer),
     (Kind::StoreBusy, "store-busy", Exit::Store),
     (Kind::StoreDamaged, "store-damaged", Exit::Store),
+    (Kind::StoreGone, "store-gone", Exit::Store),
     (Kind::StoreVersion, "store-version", Exit::Store),
     (Kind::Bug, "bug", Exit::Bug),
 ];

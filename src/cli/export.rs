@@ -1,12 +1,13 @@
 //! `the-loop export`: portable files up to date, before a commit.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde_json::json;
 
 use super::context::Context;
 use super::exit::{Exit, Failure, Kind};
-use super::setting::{order, reader, setting};
+use super::setting::{order_heard, reader, setting};
 use crate::adapters::portable_files::PortableDir;
 use crate::adapters::system::SystemClock;
 use crate::app::export::Checkup;
@@ -35,7 +36,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
 
 fn write(context: &Context) -> Result<Exported, Failure> {
     let setting = setting(context)?;
-    match order(&setting, &Order::Export)? {
+    match order_heard(&setting, &Order::Export, Arc::new(context.out.progress("writing portable files")))? {
         Response::Exported(exported) => Ok(exported),
         _ => Err(Failure::new(Kind::Bug, "an export was answered with something else")),
     }
@@ -47,7 +48,7 @@ fn check(context: &Context) -> Result<Exported, Failure> {
     let files = PortableDir::new(setting.layout.portable_dir());
     // The snapshot ends before files are read.
     let checkup = reader.read(|tx| Ok(Checkup::read(tx, &files, SystemClock.now())))??;
-    Ok(checkup.run(&files)?)
+    Ok(checkup.run(&files, &context.out.progress("comparing portable files"))?)
 }
 
 fn text(exported: &Exported, verb: &str) -> String {

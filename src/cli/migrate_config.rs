@@ -52,7 +52,8 @@ struct Done {
 /// Replaces the file and keeps the old text in the local folder.
 fn write(context: &Context, file: &Path, old: &str, new: &Migrated) -> Result<PathBuf, Failure> {
     let home = context.home_of(file);
-    let config = config::read(&new.text).map(|reading| reading.config).unwrap_or_default();
+    // Where state lies is read even where something else is wrong.
+    let config = config::readable_part(&new.text).unwrap_or_default();
     let layout = StateLayout::new(config.state_root(&home)).with_local_dir(config.local_dir(&home));
     let version = new.from.map_or("without-version".to_owned(), |version| format!("v{version}"));
     let name = file.file_name().unwrap_or_default().to_string_lossy();

@@ -19,6 +19,7 @@ mod man;
 mod migrate_config;
 mod output;
 mod post;
+mod progress;
 mod restart;
 mod sessions;
 mod setting;

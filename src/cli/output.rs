@@ -8,6 +8,7 @@ use super::Global;
 use crate::adapters::system::is_hung_up;
 
 use super::exit::{Exit, Failure, Kind};
+use super::progress::Bar;
 
 /// Version of every JSON document printed.
 const SCHEMA: u64 = 1;
@@ -90,6 +91,11 @@ impl Output {
         }
     }
 
+    /// A bar for work that takes more than a moment; on a terminal only, and never beside a document or with `-q`.
+    pub fn progress(&self, what: &'static str) -> Bar {
+        Bar::new(what, !self.json && !self.quiet && io::stderr().is_terminal())
+    }
+
     /// What is being done; said with `-v` only.
     pub fn detail(&self, text: &str) {
         if self.verbose {
@@ -111,6 +117,11 @@ impl Output {
                 return failure.kind.exit();
             }
         }
+        self.last_word(failure)
+    }
+
+    /// The same on standard error, whatever form results have: for what serves on after its result was printed.
+    pub fn last_word(&self, failure: &Failure) -> Exit {
         self.aside("error", "1;31", &failure.message);
         if let Some(hint) = &failure.hint {
             self.aside("hint", "1", hint);

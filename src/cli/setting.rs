@@ -1,7 +1,10 @@
 //! From a command's configuration to the parts of the product: the store as owner or as reader, the app over it.
 
+use std::sync::Arc;
+
 use crate::adapters::owner_file::{self, Owner};
 use crate::app::portable::PortableError;
+use crate::app::progress::{Progress, Unheard};
 use crate::app::request::{Order, Response, Trouble, TroubleKind};
 use crate::daemon::compose::{ComposeError, Setting};
 use crate::daemon::control::wire::PROGRAM;
@@ -9,7 +12,7 @@ use crate::daemon::run::StartError;
 use crate::store::{Reader, StoreError};
 
 use super::ask;
-use super::context::Context;
+use super::context::{Context, Setup};
 use super::exit::{Failure, Kind};
 
 /// The setting of this run.
@@ -18,15 +21,14 @@ pub(super) fn setting(context: &Context) -> Result<Setting, Failure> {
     Ok(Setting::new(setup.config, setup.home, setup.file, std::env::vars_os().collect()))
 }
 
-/// The same for commands that speak to a running daemon: beside a configuration that cannot be used, the daemon of the
-/// default root is still found. It goes on with what it read before.
+/// The same for commands that speak to a running daemon: beside a configuration that cannot be used, the daemon is still
+/// found at the root that can be read in it, else at the default one. It goes on with what it read before.
 pub(super) fn setting_of_running(context: &Context) -> Result<Setting, Failure> {
     let failure = match setting(context) {
         Err(failure) if failure.kind == Kind::Configuration => failure,
         other => return other,
     };
-    let Some((config, home, file)) = context.defaults_beside() else { return Err(failure) };
-    let setting = Setting::new(config, home, Some(file), std::env::vars_os().collect());
+    let Some(setting) = readable_part(context) else { return Err(failure) };
     match owner(&setting) {
         Some(_) => {
             context.out.note(&format!("{}; a running daemon goes on with what it read before", failure.message));
@@ -34,6 +36,12 @@ pub(super) fn setting_of_running(context: &Context) -> Result<Setting, Failure> 
         }
         None => Err(failure),
     }
+}
+
+/// Where things lie by a configuration that cannot be used, as far as it can be read.
+pub(super) fn readable_part(context: &Context) -> Option<Setting> {
+    let Setup { config, file, home } = context.readable_part()?;
+    Some(Setting::new(config, home, file, std::env::vars_os().collect()))
 }
 
 /// The store for looking, beside whoever owns it; `None` when there is none yet.
@@ -47,7 +55,12 @@ pub(super) fn reader(setting: &Setting) -> Result<Option<Reader>, Failure> {
 
 /// Has an order carried out by the owner of the store: by this command itself while nobody owns it.
 pub(super) fn order(setting: &Setting, order: &Order) -> Result<Response, Failure> {
-    ask::order(setting, order).map(|(response, _)| response)
+    order_heard(setting, order, Arc::new(Unheard))
+}
+
+/// The same with somebody who hears how far it is.
+pub(super) fn order_heard(setting: &Setting, order: &Order, heard: Arc<dyn Progress>) -> Result<Response, Failure> {
+    ask::order(setting, order, heard).map(|(response, _)| response)
 }
 
 /// The living owner of the store, as it says itself: in its file or, when that is gone, over its socket.
@@ -124,6 +137,9 @@ impl From<StartError> for Failure {
             StartError::Owned { .. } => {
                 Self::new(Kind::StoreBusy, text).hint("one daemon serves one store; `the-loop status` shows it")
             }
+            StartError::Gone(_) => Self::new(Kind::StoreGone, text).hint(
+                "put the file back and start again; a start without it begins a new store, which knows no session that runs",
+            ),
             StartError::Gate(_) => Self::new(Kind::Refused, text).hint(
                 "put the webhook's secret into the variable that `webhooks.ghWebhook.secretEnv` names, or into `secretFile`",
             ),

@@ -1,5 +1,7 @@
 //! `the-loop start`: the daemon, in the background or, for supervisors, in the foreground.
 
+use std::cell::Cell;
+
 use serde_json::json;
 
 use super::context::Context;
@@ -70,9 +72,20 @@ fn serve(setting: &Setting, context: &Context) -> Result<Exit, Failure> {
         });
     }
     let path = setting.config.webhooks.gh_webhook.path.clone();
-    run::run(setting, &run::Mode::Daemon, |ready| announce(context, ready, &path))?;
-    context.out.note("stopped");
-    Ok(Exit::Done)
+    let announced = Cell::new(false);
+    let ended = run::run(setting, &run::Mode::Daemon, |ready| {
+        announce(context, ready, &path);
+        announced.set(true);
+    });
+    match ended.map_err(Failure::from) {
+        // Whoever waited for the first word has gone; what comes now is for the daemon's own output.
+        Err(failure) if announced.get() => Ok(context.out.last_word(&failure)),
+        Err(failure) => Err(failure),
+        Ok(()) => {
+            context.out.note("stopped");
+            Ok(Exit::Done)
+        }
+    }
 }
 
 /// Says that everything serves. A reader that went away changes nothing.

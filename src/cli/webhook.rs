@@ -53,11 +53,15 @@ fn send(args: &Send, context: &Context) -> Result<Exit, Failure> {
     let setup = context.setup()?;
     let hook = &setup.config.webhooks.gh_webhook;
     let file = context.cwd().join(&args.file);
-    let body = std::fs::read(&file)
-        .map_err(|error| Failure::new(Kind::Outside, format!("could not read `{}`: {error}", file.display())))?;
+    let body = std::fs::read(&file).map_err(|error| {
+        Failure::new(Kind::Outside, format!("could not read `{}`: {error}", file.display()))
+            .hint("name a JSON file that holds a payload as GitHub sends it")
+    })?;
     let event = event(args.event.as_deref(), &body, &file)?;
     let delivery = match &args.delivery {
-        Some(text) => DeliveryId::parse(text).map_err(|error| Failure::new(Kind::Usage, error.to_string()))?,
+        Some(text) => DeliveryId::parse(text).map_err(|error| {
+            Failure::new(Kind::Usage, error.to_string()).hint("leave `--delivery` out, and a new id is made")
+        })?,
         None => DeliveryId::parse(&uuid::Uuid::new_v4().to_string())
             .map_err(|error| Failure::new(Kind::Bug, error.to_string()))?,
     };
@@ -96,7 +100,10 @@ fn secret(context: &Context, setup: &Setup) -> Result<Option<Secret>, Failure> {
 
 fn target(url: Option<&str>, hook: &GhWebhookConfig) -> Result<Target, Failure> {
     match url {
-        Some(url) => Target::parse(url).map_err(|why| Failure::new(Kind::Usage, format!("the address `{url}` {why}"))),
+        Some(url) => Target::parse(url).map_err(|why| {
+            Failure::new(Kind::Usage, format!("the address `{url}` {why}"))
+                .hint("write it like `http://127.0.0.1:8787/gh-webhook`; `the-loop status` shows the receiver's")
+        }),
         None => Target::receiver(hook).ok_or_else(|| {
             Failure::new(Kind::Usage, "the configured port is 0, so the receiver's port is chosen when it starts")
                 .hint("name the address with `--url`; `the-loop status` shows it")

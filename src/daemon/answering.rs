@@ -1,18 +1,20 @@
 //! The owner's answers to what comes over the control socket.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Notify;
 
 use super::control::Control;
 use super::control::wire::{Hello, PROGRAM, Phase};
+use super::journal::{Sink, Told};
 use super::reload::Reload;
 use super::vitals::{Progress, Vitals};
 use super::wake::Wake;
 use crate::app::App;
 use crate::app::order::Answered;
 use crate::app::request::{Request, Response, Trouble, TroubleKind};
+use crate::domain::log::{EventName, LogEntry};
 
 /// The running owner, as commands meet it.
 pub struct Answering {
@@ -32,6 +34,10 @@ pub struct Answering {
     pub kind: &'static str,
     /// Where it is in its life.
     pub life: Arc<Life>,
+    /// Takes what the log should say.
+    pub sink: Sink,
+    /// What keeps commands from reaching it.
+    pub unreached: Told,
 }
 
 /// Where the owner is in its life, and the word that ends it.
@@ -39,6 +45,8 @@ pub struct Answering {
 pub struct Life {
     phase: AtomicU8,
     end: Notify,
+    /// Why it cannot go on: its store was taken away.
+    lost: OnceLock<String>,
 }
 
 const STARTING: u8 = 0;
@@ -56,6 +64,17 @@ impl Life {
     pub fn ends(&self) {
         self.phase.store(STOPPING, Ordering::SeqCst);
         self.end.notify_one();
+    }
+
+    /// It ends, because its store was taken away.
+    pub fn loses_its_store(&self, why: String) {
+        let _ = self.lost.set(why);
+        self.ends();
+    }
+
+    /// Why it has no store any more, when that is why it ends.
+    pub fn lost(&self) -> Option<&str> {
+        self.lost.get().map(String::as_str)
     }
 
     /// Where it is.
@@ -85,6 +104,15 @@ impl Control for Answering {
 
     fn stop(&self) {
         self.life.ends();
+    }
+
+    fn owns_the_place(&self) -> bool {
+        self.app.store().in_place().is_ok()
+    }
+
+    fn unreached(&self, why: Option<String>) {
+        let entry = why.map(|why| LogEntry::warn(EventName::ServerTrouble).with("reason", why));
+        self.unreached.tell(&self.sink, entry);
     }
 
     fn reload(&self) -> Result<Vec<String>, Trouble> {

@@ -11,7 +11,7 @@ use super::control::Place;
 use crate::adapters::claude_files::ClaudeFiles;
 use crate::adapters::config_files::{CONFIG_VARIABLE, ConfigFileError};
 use crate::adapters::hosts::{self, Hosts};
-use crate::adapters::portable_files::PortableDir;
+use crate::adapters::portable_files::{Nowhere, PortableDir};
 use crate::adapters::process_runner::ProcessConfig;
 use crate::adapters::system::{RandomIds, SystemClock};
 use crate::adapters::tmux::{KnownServer, Tmux, TmuxConfig, TmuxSetupError};
@@ -20,7 +20,7 @@ use crate::app::{App, Parts, Settings};
 use crate::domain::config::{Config, HarnessConfig, Home, Strategy, TrustScope};
 use crate::domain::harness::{Harness, HarnessError, Mode};
 use crate::domain::layout::StateLayout;
-use crate::domain::ports::Ids as _;
+use crate::domain::ports::{Ids as _, PortableFiles};
 use crate::domain::prompt::{Template, TemplateError, Templates};
 use crate::domain::session::Session;
 use crate::domain::trust::Trust;
@@ -39,6 +39,9 @@ pub struct Setting {
     pub layout: StateLayout,
     /// The process's environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// Whether another store or folder was named than the configured one: portable files are then neither taken in nor
+    /// written, because those of one store would get into the folder of another.
+    pub is_view: bool,
 }
 
 /// Why the product cannot be put together as configured.
@@ -78,7 +81,7 @@ impl Setting {
     /// Everything around `config`, as read from `file`.
     pub fn new(config: Config, home: Home, file: Option<PathBuf>, environment: Vec<(OsString, OsString)>) -> Self {
         let layout = StateLayout::new(config.state_root(&home)).with_local_dir(config.local_dir(&home));
-        Self { config, home, file, layout, environment }
+        Self { config, home, file, layout, environment, is_view: false }
     }
 
     /// The settings of use cases.
@@ -118,13 +121,17 @@ impl Setting {
         Ok(App::new(Parts {
             runner: Arc::new(Hosts::new(self.mode(), self.tmux(servers)?, self.processes())),
             harness_files: Arc::new(self.claude_files()),
-            portable: Arc::new(PortableDir::new(self.layout.portable_dir())),
+            portable: self.portable(),
             clock: Arc::new(SystemClock),
             instance: ids.instance(),
             ids,
             settings: RwLock::new(Arc::new(self.settings()?)),
             store,
         }))
+    }
+
+    fn portable(&self) -> Arc<dyn PortableFiles> {
+        if self.is_view { Arc::new(Nowhere) } else { Arc::new(PortableDir::new(self.layout.portable_dir())) }
     }
 
     /// How new sessions are hosted.

@@ -96,8 +96,8 @@ pub fn run(app: &App, mut drain: Drain, sink: &Sink, bell: &Bell, told: &Told) {
 fn write(app: &App, drain: &mut Drain, sink: &Sink, told: &Told) {
     let mut own = sink.take();
     loop {
-        match drain.run(app, &own) {
-            Ok(true) => own.clear(),
+        match drain.run(app, &mut own) {
+            Ok(true) => {}
             Ok(false) => return told.keep(None),
             Err(error) => {
                 sink.put_back(own);

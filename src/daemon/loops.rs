@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::answering::Life;
 use super::compose::Setting;
 use super::dispatcher::Dispatcher;
 use super::exporter::{Exporter, Pace};
+use super::ground::Ground;
 use super::journal::{self, Sink, Told};
 use super::reload::Reload;
 use super::run::StartError;
@@ -44,7 +46,7 @@ pub(super) struct Loops {
 
 impl Loops {
     /// Starts everything and looks at what an earlier run left: claims to recover, effects to do, files to write.
-    pub(super) fn start(setting: &Setting, app: &App) -> Result<Self, StartError> {
+    pub(super) fn start(setting: &Setting, app: &App, life: &Arc<Life>) -> Result<Self, StartError> {
         let routing = &setting.config.routing;
         let (export_bell, journal_bell, upkeep_bell) = (Bell::default(), Bell::default(), Bell::default());
         let dispatcher = Dispatcher::start(
@@ -63,11 +65,13 @@ impl Loops {
         vitals.watch("exporter", &export_bell, AWAY, &exporter.told());
         let bell = export_bell.clone();
         let exporter = spawn("exporter", move || exporter.run(&bell, FILES_END))?;
-        vitals.watch("upkeep", &upkeep_bell, AWAY, &Told::default());
+        let told = Told::default();
+        vitals.watch("upkeep", &upkeep_bell, AWAY, &told);
+        let mut ground = Ground::new(app.clone(), Arc::clone(life), sink.clone(), told);
         let upkeep = spawn("upkeep", {
             let (app, wake, bell) = (app.clone(), wake.clone(), upkeep_bell.clone());
             let has_log = setting.config.event_log.enabled;
-            move || upkeep::run(&app, &wake, &bell, has_log)
+            move || upkeep::run(&app, &wake, &bell, &mut ground, has_log)
         })?;
         let reloads = Reload::new(setting.clone(), app.clone(), sink.clone());
         let (bell, told) = reloads.watched();

@@ -6,6 +6,7 @@ pub mod control;
 pub mod dispatcher;
 pub mod door;
 pub mod exporter;
+pub mod ground;
 pub mod interrupt;
 pub mod journal;
 mod loops;

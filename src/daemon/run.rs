@@ -12,6 +12,7 @@ use super::answering::{Answering, Life};
 use super::compose::{ComposeError, Setting, open_store};
 use super::control::{self, PlaceError};
 use super::door::WebhookDoor;
+use super::journal::Told;
 use super::loops::Loops;
 use super::receiver::{self, HookPath, Limits, PathError};
 use crate::adapters::config_files::webhook_secret;
@@ -54,6 +55,9 @@ pub enum StartError {
     /// The control socket cannot be made.
     #[error("could not make the control socket: {0}")]
     Control(#[from] PlaceError),
+    /// The store was taken away from the daemon while it ran.
+    #[error("the daemon has ended, its store is gone: {0}")]
+    Gone(String),
     /// A file that says who runs cannot be written.
     #[error(transparent)]
     OwnerFile(#[from] OwnerFileError),
@@ -154,8 +158,8 @@ async fn serve(
     let app = setting.app(store.clone())?;
     // What can refuse the start comes before the loops: no effect begins in a daemon that does not start.
     let bound = control::bind(&place)?;
-    let loops = Loops::start(setting, &app)?;
     let life = Arc::new(Life::default());
+    let loops = Loops::start(setting, &app, &life)?;
     let owner = Owner { receiver: address.map(|address| address.to_string()), ..owner };
     owner_file::write(&setting.layout.owner_file(), &owner)?;
     if daemon {
@@ -196,7 +200,8 @@ async fn serve(
     // Commands hear that it ends until nothing else is left to end.
     let _ = stop_control.send(true);
     let _ = control.await;
-    ended.map_err(|error| StartError::System(error.into()))
+    ended.map_err(|error| StartError::System(error.into()))?;
+    life.lost().map_or(Ok(()), |why| Err(StartError::Gone(why.to_owned())))
 }
 
 fn answering(
@@ -217,6 +222,8 @@ fn answering(
         configuration: setting.file.as_ref().map(|file| file.display().to_string()),
         kind: mode.kind(),
         life: Arc::clone(life),
+        sink: loops.sink.clone(),
+        unreached: Told::default(),
     }
 }
 

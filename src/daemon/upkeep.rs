@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::ground::Ground;
 use super::wake::{Bell, Wake};
 use crate::app::{App, journal};
 
@@ -12,7 +13,7 @@ const PRUNE_EVERY: u32 = 4;
 
 /// Works until the bell is closed. A failing store is tried again at the next look. `has_log` tells whether the trail
 /// is carried to a log.
-pub fn run(app: &App, wake: &Wake, bell: &Bell, has_log: bool) {
+pub fn run(app: &App, wake: &Wake, bell: &Bell, ground: &mut Ground, has_log: bool) {
     let (kept, why) = match has_log {
         true => {
             (journal::WAITING, Some("the event log has not been writable for long: its oldest entries were given up"))
@@ -21,6 +22,9 @@ pub fn run(app: &App, wake: &Wake, bell: &Bell, has_log: bool) {
     };
     let mut looks: u32 = 0;
     while bell.sleep(PAUSE) {
+        if !ground.look() {
+            continue;
+        }
         if wake.is_failing() && app.try_commit() {
             wake.well();
         }

@@ -101,7 +101,9 @@ impl Vitals {
     /// Every part and what keeps it from getting on.
     pub fn parts(&self) -> Vec<Part> {
         let takes_writes = self.0.app.store().is_writable() && !self.0.wake.is_failing();
-        let store = (!takes_writes).then(|| "it does not take writes; it is tried again".to_owned());
+        let failing = || (!takes_writes).then(|| "it does not take writes; it is tried again".to_owned());
+        // What became of its file is told by the part that watches it too, but not before that has looked.
+        let store = self.0.app.store().in_place().map_or_else(|gone| Some(gone.to_string()), |()| failing());
         let mut parts = vec![part("store", store), part("dispatcher", self.dispatcher())];
         let loops = self.0.loops.lock().unwrap_or_else(PoisonError::into_inner);
         parts.extend(loops.iter().map(|entry| part(entry.name, entry.trouble())));

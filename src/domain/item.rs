@@ -1,9 +1,9 @@
 //! Everything the store knows about one work item.
 
 use super::event::{Head, SubjectKind};
-use super::portable::{Control, Ended};
+use super::portable::{Control, Ended, Source};
 use super::reference::WorkItemRef;
-use super::session::Session;
+use super::session::{EndReason, Session};
 use super::time::Time;
 
 /// One issue or pull request: what GitHub last said of it, its portable sections, and this machine's session.
@@ -59,6 +59,28 @@ pub struct Sections {
     pub has_poll: bool,
     /// When a poll cycle last saw the item; volatile.
     pub last_polled_at: Option<Time>,
+}
+
+/// How far ahead of everything else a time of a machine's own clock may be, seconds. Beyond a day the clock was wrong;
+/// what it dated would stand over every later word until then.
+const WRONG_CLOCK_SECONDS: i64 = 24 * 3600;
+
+impl Sections {
+    /// Without the command and the ending that a wrong clock dated: more than a day after `latest`, the later of our
+    /// clock and of the word that is judged. Comments have GitHub's clock, and so have moves: they stay.
+    #[must_use]
+    pub fn believed(&self, latest: Time) -> Self {
+        let limit = latest.plus_seconds(WRONG_CLOCK_SECONDS);
+        let mut believed = self.clone();
+        let said_here = |control: &Control| control.source == Source::Cli;
+        believed.control.take_if(|control| said_here(control) && control.at().is_some_and(|at| at > limit));
+        let moved = [EndReason::Transferred, EndReason::Renamed, EndReason::Deleted].map(EndReason::as_str);
+        believed.ended.take_if(|ended| ended.at > limit && !moved.contains(&ended.reason.as_str()));
+        if believed.control.is_none() {
+            believed.commanded_at.take_if(|at| *at > limit);
+        }
+        believed
+    }
 }
 
 impl Item {

@@ -127,8 +127,9 @@ impl Engine {
         if self.retry_in() != Some(Duration::ZERO) {
             return;
         }
-        let reopened = open::open_existing(&self.path, STEPS, false).and_then(|(database, id)| {
-            if id == self.id { Ok(database) } else { Err(StoreError::Foreign(self.path.display().to_string())) }
+        let reopened = self.refuse_foreign().and_then(|()| {
+            let (database, id) = open::open_existing(&self.path, STEPS, false)?;
+            if id == self.id { Ok(database) } else { Err(self.foreign()) }
         });
         let mut slot = self.slot();
         let State::Lost { error, retry_at, wait } = &mut slot.state else { return };
@@ -144,6 +145,22 @@ impl Engine {
                 *wait = (*wait * 2).min(BACKOFF.1);
             }
         }
+    }
+
+    /// Another store in the file's place is not opened for writing: its owner would be kept from it meanwhile.
+    fn refuse_foreign(&self) -> Result<(), StoreError> {
+        let file = self.slot().file;
+        if identity(&self.path) == file {
+            return Ok(());
+        }
+        match open::id_at(&self.path)? {
+            Some(id) if id != self.id => Err(self.foreign()),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn foreign(&self) -> StoreError {
+        StoreError::Foreign(self.path.display().to_string())
     }
 
     /// Closes for good.

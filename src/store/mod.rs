@@ -198,6 +198,14 @@ impl Store {
         self.owner.engine.is_open()
     }
 
+    /// Whether the file that is open still lies at its path. Changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] with the path: it was removed or replaced.
+    pub fn in_place(&self) -> Result<(), StoreError> {
+        self.owner.engine.in_place()
+    }
+
     /// Does what still waits, then closes the file for all clones.
     ///
     /// # Errors

@@ -102,6 +102,18 @@ pub(super) fn open_reader(path: &Path, steps: &[Step]) -> Result<ReadOnlyDatabas
     })
 }
 
+/// The id of the store at `path`, looked at without a change; `None` where only its owner could read it.
+pub(super) fn id_at(path: &Path) -> Result<Option<StoreId>, StoreError> {
+    check_kind(path)?;
+    let opened =
+        catching_raw(path, || shared_builder().open_read_only_with_backend(PatientBackend::open(path, false)?))?;
+    match opened {
+        Ok(database) => label(path, &database).map(|label| Some(label.id)),
+        Err(DatabaseError::RepairAborted) => Ok(None),
+        Err(error) => Err(StoreError::database(path, error)),
+    }
+}
+
 /// Opens a store in a backend of the caller's, made when it is empty.
 pub(super) fn open_backend(backend: impl StorageBackend, ids: &dyn Ids) -> Result<Opened, StoreError> {
     let path = Path::new(IN_MEMORY);

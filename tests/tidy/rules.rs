@@ -26,6 +26,7 @@ const HOMES: &[(&str, &str)] = &[
     ("hyper", "src/daemon/"),
     ("hyper_util", "src/daemon/"),
     ("clap", "src/cli/"),
+    ("indicatif", "src/cli/"),
     ("clap_complete", "src/cli/"),
     ("clap_mangen", "src/cli/"),
     ("saphyr", "src/domain/config/"),

@@ -12,7 +12,8 @@ use serde_json::json;
 
 use super::context::Context;
 use super::exit::{Exit, Failure};
-use super::output::columns;
+use super::output::{Output, columns};
+use super::setting::readable_part;
 use crate::adapters::config_files::ConfigFileError;
 use crate::daemon::compose::Setting;
 use crate::domain::config::ProblemKind;
@@ -32,14 +33,14 @@ pub struct Args {
 /// Runs `doctor`: exit 1 with any warning or error.
 pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
     let found = match context.find() {
-        Err(error) => return report(context, &[unreadable(&error)]),
+        Err(error) => return report(context, &beside(&error, context)),
         Ok(found) => found,
     };
     let file = found.file.map(|(file, _)| file);
     let notes: Vec<String> = found.reading.notes.iter().map(ToString::to_string).collect();
     let environment = std::env::vars_os().collect();
     let setting = Setting::new(found.reading.config, found.home, file, environment);
-    let look = || look(&setting, &notes);
+    let look = || look(&setting, &notes, &context.out);
     match args.fix {
         true => fix::run(&setting, &look, args.yes, context),
         false => report(context, &look()),
@@ -55,7 +56,24 @@ fn exit(findings: &[Finding]) -> Exit {
     if findings.iter().any(Finding::is_bad) { Exit::Refused } else { Exit::Done }
 }
 
-/// A configuration that cannot be read; without it nobody knows where the rest lies.
+/// What is wrong with the configuration, and how what lies where its readable part says looks. Nothing of that is
+/// offered to be mended: first the configuration has to be.
+fn beside(error: &ConfigFileError, context: &Context) -> Vec<Finding> {
+    let mut findings = vec![unreadable(error)];
+    let Some(setting) = readable_part(context) else { return findings };
+    let root = setting.layout.root().display().to_string();
+    findings.push(
+        Finding::note("configuration.part", format!("what follows was looked at below `{root}`"))
+            .because("that is where the readable part of the configuration, or else the default, puts it"),
+    );
+    findings.extend(places::look(&setting));
+    findings.extend(daemon::look(&setting).findings);
+    findings.extend(store::look(&setting));
+    findings.extend(portable::look(&setting, &context.out));
+    findings.into_iter().map(|finding| Finding { fix: None, ..finding }).collect()
+}
+
+/// A configuration that cannot be used.
 fn unreadable(error: &ConfigFileError) -> Finding {
     let gate = |kind: ProblemKind| matches!(kind, ProblemKind::Version | ProblemKind::Removed);
     let problems = match error {
@@ -71,17 +89,17 @@ fn unreadable(error: &ConfigFileError) -> Finding {
         (None, None) => Finding::error("configuration.unreadable", error.to_string())
             .todo("write the file, or correct what names it"),
     };
-    finding.because("the daemon does not start with it, and nothing else can be looked at without it")
+    finding.because("the daemon does not start with it, and the rest is looked at only as far as it can be read")
 }
 
-fn look(setting: &Setting, notes: &[String]) -> Vec<Finding> {
+fn look(setting: &Setting, notes: &[String], out: &Output) -> Vec<Finding> {
     let mut findings = configuration::look(setting, notes);
     findings.extend(places::look(setting));
     let daemon = daemon::look(setting);
     findings.extend(daemon.findings);
     findings.extend(receiver::look(setting, daemon.receiver.as_deref()));
     findings.extend(store::look(setting));
-    findings.extend(portable::look(setting));
+    findings.extend(portable::look(setting, out));
     findings
 }
 

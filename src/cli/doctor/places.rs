@@ -32,6 +32,7 @@ pub(super) fn look(setting: &Setting) -> Vec<Finding> {
             );
         }
     }
+    findings.extend(folders(setting));
     let before = findings.len();
     for (path, holds) in private(setting) {
         match places::look(&path) {
@@ -47,6 +48,20 @@ pub(super) fn look(setting: &Setting) -> Vec<Finding> {
         });
     }
     findings
+}
+
+/// Folders in which new files could not be made, although those that are there can be written.
+fn folders(setting: &Setting) -> Vec<Finding> {
+    let layout = &setting.layout;
+    let all = [layout.root(), layout.local_dir(), layout.portable_dir()];
+    let refused = all.iter().filter_map(|dir| Some((dir, places::why_closed(dir)?)));
+    refused
+        .map(|(dir, error)| {
+            Finding::warning("state.unwritable", format!("`{}`: {error}", dir.display()))
+                .because("no new file can be made in it: not the first log, and no portable file")
+                .todo("see whose the folder is and whether its disk is mounted for writing")
+        })
+        .collect()
 }
 
 /// Everything that is this user's alone.

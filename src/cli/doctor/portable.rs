@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 
 use crate::adapters::portable_files::PortableDir;
 use crate::adapters::system::SystemClock;
+use crate::app::progress::Progress as _;
+use crate::cli::output::Output;
 use crate::daemon::compose::Setting;
 use crate::domain::findings::{Finding, Fix};
 use crate::domain::portable::files::{FileError, Look};
+use crate::domain::portable::{self, Record};
 use crate::domain::ports::{Clock as _, PortableFiles as _};
 use crate::domain::reference::{RefKey, WorkItemRef};
+use crate::domain::time::Time;
 
-pub(super) fn look(setting: &Setting) -> Vec<Finding> {
+pub(super) fn look(setting: &Setting, out: &Output) -> Vec<Finding> {
     let files = PortableDir::new(setting.layout.portable_dir());
-    let mut findings = read(&files).unwrap_or_else(|error| vec![unreadable(&error)]);
+    let mut findings = read(&files, out).unwrap_or_else(|error| vec![unreadable(&error)]);
     let leftovers = leftovers(&files).unwrap_or_else(|error| vec![unreadable(&error)]);
     findings.extend(leftovers.into_iter().filter(|finding| finding.id != "portable.unreadable"));
     findings
@@ -24,11 +28,14 @@ fn unreadable(error: &FileError) -> Finding {
         .todo("see whose the folder is, and that it is a folder and no link")
 }
 
-fn read(files: &PortableDir) -> Result<Vec<Finding>, FileError> {
+fn read(files: &PortableDir, out: &Output) -> Result<Vec<Finding>, FileError> {
     let (names, now) = (files.names()?, SystemClock.now());
+    let bar = out.progress("reading portable files");
+    bar.begins(names.len());
     let mut findings = Vec::new();
     let mut owners: BTreeMap<RefKey, String> = BTreeMap::new();
     for name in &names {
+        bar.did(1);
         match files.look(name, None, now) {
             Ok(Look::Refused(refusal)) => findings.push(
                 Finding::error("portable.refused", format!("{name}, {refusal}"))
@@ -36,7 +43,10 @@ fn read(files: &PortableDir) -> Result<Vec<Finding>, FileError> {
                     .todo("correct the file, or have it set aside")
                     .fixed_by(Fix::SetAside { name: name.clone() }),
             ),
-            Ok(Look::News(news)) => findings.extend(place_of(name, &news.record.reference, &mut owners)),
+            Ok(Look::News(news)) => {
+                findings.extend(place_of(name, &news.record.reference, &mut owners));
+                findings.extend(ahead(name, &news.record, now));
+            }
             Err(error) => findings.push(unreadable(&error)),
             Ok(_) => {}
         }
@@ -64,6 +74,16 @@ fn leftovers(files: &PortableDir) -> Result<Vec<Finding>, FileError> {
             .fixed_by(Fix::SetAside { name })
     }));
     Ok(findings)
+}
+
+/// Times that a wrong clock wrote. The newest time wins in a join, so they stand in the file until somebody corrects them.
+fn ahead(name: &str, record: &Record, now: Time) -> Option<Finding> {
+    let reports: Vec<String> = portable::ahead(record, now).iter().map(ToString::to_string).collect();
+    (!reports.is_empty()).then(|| {
+        Finding::warning("portable.ahead", format!("{name}: {}", reports.join("; ")))
+            .because("commands here are obeyed all the same, but the file cannot tell them to other machines")
+            .todo("see whose clock is wrong; correct the time in the file, then `the-loop export`")
+    })
 }
 
 /// Whether a record lies under a name of its item, and alone.

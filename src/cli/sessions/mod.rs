@@ -1,9 +1,9 @@
 //! `the-loop sessions`: the agents' conversations, and the operator's own words about them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::context::Context;
-use super::exit::{Exit, Failure};
+use super::exit::{Exit, Failure, Kind};
 use super::setting;
 use super::work_item::WorkItemArg;
 pub(super) use list::local_time;
@@ -25,10 +25,10 @@ mod wait;
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = false)]
 pub struct Args {
-    /// Read the store in this directory instead of the configured one
+    /// Use the store in this directory instead of the configured one; portable files are left alone
     #[arg(long, global = true, value_name = "DIR", display_order = 90)]
     registry_dir: Option<PathBuf>,
-    /// Read the portable files in this directory instead of the configured one
+    /// Name another directory of portable files than the configured one; they are left alone
     #[arg(long, global = true, value_name = "DIR", display_order = 91)]
     portable_dir: Option<PathBuf>,
     #[command(subcommand)]
@@ -64,14 +64,30 @@ enum Action {
 /// Runs `sessions`.
 pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
     let mut setting = setting::setting(context)?;
-    let named = |dir: &PathBuf| context.cwd().join(dir);
-    if let Some(dir) = &args.registry_dir {
-        setting.layout = setting.layout.with_local_dir(named(dir));
+    let registry = args.registry_dir.as_deref().map(|dir| context.cwd().join(dir));
+    if let Some(dir) = registry.filter(|dir| !is_same(dir, setting.layout.local_dir())) {
+        setting.layout = setting.layout.with_local_dir(dir);
+        setting.is_view = true;
+        if !setting.layout.store_file().exists() {
+            let what = format!("`--registry-dir`: there is no store in `{}`", setting.layout.local_dir().display());
+            return Err(Failure::new(Kind::Usage, what).hint("name the directory that holds a `state.redb`"));
+        }
     }
-    if let Some(dir) = &args.portable_dir {
-        setting.layout = setting.layout.with_portable_dir(named(dir));
+    let portable = args.portable_dir.as_deref().map(|dir| context.cwd().join(dir));
+    if let Some(dir) = portable.filter(|dir| !is_same(dir, setting.layout.portable_dir())) {
+        if !dir.is_dir() {
+            let what = format!("`--portable-dir`: `{}` is no directory", dir.display());
+            return Err(Failure::new(Kind::Usage, what).hint("name one that exists"));
+        }
+        setting.layout = setting.layout.with_portable_dir(dir);
+        setting.is_view = true;
     }
     act(&args.action, context, &setting)
+}
+
+/// Whether both are one directory, however they are written.
+fn is_same(dir: &Path, configured: &Path) -> bool {
+    dir == configured || dir.canonicalize().is_ok_and(|dir| configured.canonicalize().is_ok_and(|other| dir == other))
 }
 
 fn act(action: &Action, context: &Context, setting: &Setting) -> Result<Exit, Failure> {

@@ -1,5 +1,7 @@
 //! `the-loop sessions reset`: items are forgotten, and their ending is dated.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use crate::adapters::system::SystemClock;
@@ -7,7 +9,7 @@ use crate::app::look;
 use crate::app::request::{Look, Order, ResetItem, ResetScope, Response};
 use crate::cli::context::{Context, Setup};
 use crate::cli::exit::{Exit, Failure, Kind};
-use crate::cli::setting::{order, reader};
+use crate::cli::setting::{order_heard, reader};
 use crate::cli::work_item::WorkItemArgs;
 use crate::daemon::compose::Setting;
 use crate::domain::ports::Clock as _;
@@ -29,7 +31,7 @@ pub struct Args {
 pub(super) fn run(args: &Args, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
     let scope = scope(args, setting)?;
     let response = match args.dry_run {
-        false => order(setting, &Order::Reset(scope))?,
+        false => order_heard(setting, &Order::Reset(scope), Arc::new(context.out.progress("resetting items")))?,
         true => match reader(setting)? {
             Some(reader) => reader.read(|tx| look::answer(tx, &Look::Reset(scope), SystemClock.now()))?,
             None => Response::Reset(Vec::new()),

@@ -28,6 +28,14 @@ pub enum CallError {
         /// Why.
         source: std::io::Error,
     },
+    /// Another process listens there than the one that owns the store.
+    #[error("{path} leads to the process with pid {found}, which is not the owner")]
+    Stranger {
+        /// The socket.
+        path: String,
+        /// Who listens.
+        found: u32,
+    },
     /// It took the connection and did not answer in time, or not wholly.
     #[error("the owner of the store did not answer within {} s", .0.as_secs())]
     Silent(Duration),
@@ -63,11 +71,12 @@ impl Call {
     }
 }
 
-/// Asks the owner that listens on `socket` and waits at most `limit` for the whole answer.
+/// Asks the owner that listens on `socket` and waits at most `limit` for the whole answer. With `owner`, nothing is said
+/// to another process: a link could lead to the socket of another store.
 ///
 /// # Errors
-/// Nobody is there, or there is no answer.
-pub fn call(socket: &Path, call: &Call, limit: Duration) -> Result<Answer, CallError> {
+/// Nobody is there, or somebody else, or there is no answer.
+pub fn call(socket: &Path, owner: Option<u32>, call: &Call, limit: Duration) -> Result<Answer, CallError> {
     let unreachable = |source| CallError::Unreachable { path: socket.display().to_string(), source };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unreachable)?;
     runtime.block_on(async {
@@ -75,8 +84,17 @@ pub fn call(socket: &Path, call: &Call, limit: Duration) -> Result<Answer, CallE
             Ok(connected) => connected.map_err(unreachable)?,
             Err(_) => return Err(CallError::Silent(CONNECT)),
         };
+        if let Some(found) = listener(&stream).filter(|found| owner.is_some_and(|owner| owner != *found)) {
+            return Err(CallError::Stranger { path: socket.display().to_string(), found });
+        }
         timeout(limit, exchange(stream, call)).await.unwrap_or(Err(CallError::Silent(limit)))
     })
+}
+
+/// Who listens at the other end, as the kernel says; `None` where it does not, or not by a number of ours.
+fn listener(stream: &UnixStream) -> Option<u32> {
+    let pid = stream.peer_cred().ok()?.pid()?;
+    u32::try_from(pid).ok().filter(|pid| *pid > 0)
 }
 
 async fn exchange(stream: UnixStream, call: &Call) -> Result<Answer, CallError> {

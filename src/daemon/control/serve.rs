@@ -10,7 +10,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{MissedTickBehavior, sleep, timeout};
 
 use super::place::{Place, PlaceError};
 use super::routes::routes;
@@ -26,6 +26,8 @@ const HEAD: Duration = Duration::from_secs(5);
 const WHOLE: Duration = Duration::from_secs(180);
 /// Answers that are under way may take this long when everything ends.
 const END: Duration = Duration::from_secs(2);
+/// Time between two looks whether the socket is still there.
+const LOOK: Duration = Duration::from_secs(2);
 /// Pause after an accept that failed for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -36,6 +38,12 @@ pub trait Control: Send + Sync + 'static {
 
     /// Begins the end; answered before it is done.
     fn stop(&self);
+
+    /// Whether the folder of the socket is still that of the store this process owns: then it may bind there anew.
+    fn owns_the_place(&self) -> bool;
+
+    /// Commands cannot reach it at its socket, and why; `None` when they can again.
+    fn unreached(&self, why: Option<String>);
 
     /// Reads the configuration again; the keys that changed and need a restart.
     ///
@@ -73,9 +81,32 @@ pub fn bind(place: &Place) -> Result<Bound, PlaceError> {
     Ok(Bound { listener, identity: place.identity(), place: place.clone() })
 }
 
+impl Bound {
+    /// Binds anew where the socket is not there any more. In a folder that was replaced it is somebody else's to do.
+    fn restore(&mut self, control: &dyn Control) {
+        if self.identity.is_some() && self.place.identity() == self.identity {
+            return control.unreached(None);
+        }
+        if !control.owns_the_place() {
+            return;
+        }
+        match bind(&self.place) {
+            Ok(anew) => {
+                *self = anew;
+                control.unreached(None);
+            }
+            Err(error) => control.unreached(Some(format!("commands cannot reach the daemon: {error}"))),
+        }
+    }
+}
+
 /// Serves until `shutdown` becomes true or its sender is gone; then the socket is removed, and answers under way get a
 /// moment to end.
-pub async fn serve(bound: Bound, control: Arc<dyn Control>, mut shutdown: watch::Receiver<bool>) {
+///
+/// A socket that was removed is bound anew: without it no command reaches the owner, and none can take its place.
+pub async fn serve(mut bound: Bound, control: Arc<dyn Control>, mut shutdown: watch::Receiver<bool>) {
+    let mut looks = tokio::time::interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
@@ -88,6 +119,7 @@ pub async fn serve(bound: Bound, control: Arc<dyn Control>, mut shutdown: watch:
             biased;
             () = stopped(&mut shutdown) => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            _ = looks.tick() => bound.restore(control.as_ref()),
             accepted = next => match accepted {
                 Ok((slot, stream)) if is_ours(&stream) => {
                     let control = control.clone();

@@ -123,5 +123,13 @@ pub fn read(text: &str) -> Result<Reading, Vec<Problem>> {
     }
 }
 
+/// What can be read of a text whose rest is wrong: the values that stand there rightly, and defaults. `None` when it is
+/// no YAML. It is good for finding where things lie, not for a decision: what is wrong may be what would forbid it.
+pub fn readable_part(text: &str) -> Option<Config> {
+    let mut reader = Reader::default();
+    let node = tree::parse(text, &mut reader.problems)?;
+    Config::read(&node, &At::top(), &mut reader)
+}
+
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
 use super::view::{Known, View};
-use super::{DropReason, Outcome, Urgency, Verdict, ending, operator, records};
+use super::{DropReason, Outcome, Urgency, Verdict, ending, guards, operator, records};
 use crate::domain::event::SubjectKind;
 use crate::domain::ids::{ConversationId, DeliveryId};
 use crate::domain::log::{EventName, LogEntry};
@@ -95,6 +95,10 @@ fn register(draft: &mut Draft<'_>, item: &WorkItemRef, registration: &Registrati
     if known.is_some_and(|item| item.facts.open == Some(false)) {
         return Verdict::Refused(DropReason::ItemClosed);
     }
+    // Nobody would be heard by it. What has a record is ours, whatever its repository is called by now.
+    if !is_ours(draft, item) {
+        return Verdict::Refused(DropReason::OtherRepository);
+    }
     match known.and_then(|item| item.live_session()) {
         Some(live) if is_registered(live, registration) => return Verdict::Dropped(DropReason::NothingToDo),
         Some(_) if !force => return Verdict::Refused(DropReason::OtherSession),
@@ -170,9 +174,16 @@ fn over(draft: &mut Draft<'_>, item: &WorkItemRef, reason: EndReason) {
     draft.mark(item, Urgency::Now);
 }
 
+/// Whether events about `reference` are taken, or were: a repository under a former name has records.
+fn is_ours(draft: &Draft<'_>, reference: &WorkItemRef) -> bool {
+    guards::serves(draft, reference.repo()) || draft.item(reference).is_some()
+}
+
 fn link(draft: &mut Draft<'_>, item: &WorkItemRef, pull_request: &WorkItemRef) -> Verdict {
     let refused = match draft.known(item) {
         _ if item.key() == pull_request.key() => Some(DropReason::OwnPullRequest),
+        // What is said on it would be refused: it would be linked and never heard.
+        _ if !is_ours(draft, pull_request) => Some(DropReason::OtherRepository),
         Some(known) if known.item.session.is_some() => None,
         _ => Some(DropReason::NoRecord),
     };

@@ -80,7 +80,8 @@ pub(super) fn apply(
     seed: &records::Seed<'_>,
     origin: Origin,
 ) -> Applied {
-    let applied = match lost_to(draft.item(owner), control) {
+    let now = draft.now;
+    let applied = match lost_to(draft.item(owner), control, now) {
         Some(_) if still_ends(draft.item(owner), control) => {
             ending::end_sessions(draft, owner, EndReason::Stopped);
             Applied::Acted
@@ -95,7 +96,7 @@ pub(super) fn apply(
     let entry = LogEntry::info(event).with("command", control.command.as_str()).with("actor", control.actor.as_str());
     let entry = entry
         .with_some("reason", reason)
-        .with_some("lostTo", lost_to(draft.item(owner), control).filter(|_| reason.is_some()));
+        .with_some("lostTo", lost_to(draft.item(owner), control, now).filter(|_| reason.is_some()));
     draft.log(entry, owner);
     applied
 }
@@ -144,17 +145,19 @@ fn start(
     }
 }
 
-/// What a word is older than, in the order of the join: time, then the disarming word, then the larger comment.
-fn lost_to(item: Option<&Item>, control: &Control) -> Option<String> {
+/// What a word is older than, in the order of the join: time, then the disarming word, then the larger comment. What a
+/// wrong clock dated years ahead is nothing to be older than.
+fn lost_to(item: Option<&Item>, control: &Control, now: Time) -> Option<String> {
     let item = item?;
     let at = control.at()?;
-    if let Some(ended) = item.sections.ended.as_ref().filter(|ended| at <= ended.at) {
+    let sections = item.sections.believed(at.max(now));
+    if let Some(ended) = sections.ended.as_ref().filter(|ended| at <= ended.at) {
         return Some(format!("{} at {}", ended.reason, ended.at));
     }
     if let Some(closed) = item.facts.closed_at.filter(|closed| at <= closed.whole_seconds()) {
         return Some(format!("closed at {closed}"));
     }
-    let recorded = item.sections.control.as_ref()?;
+    let recorded = sections.control.as_ref()?;
     // Another machine may have heard the same comment first; what it recorded must not keep us from obeying it.
     let same = control.command == recorded.command && rank(control) == rank(recorded) && rank(control).2 > 0;
     let later = rank(control) > rank(recorded) || same;
@@ -198,11 +201,14 @@ fn control_of(draft: &Draft<'_>, said: &Said<'_>) -> Control {
 
 /// Writes the command down: keys of other versions stay, and the file follows at once.
 pub(super) fn record(draft: &mut Draft<'_>, owner: &WorkItemRef, control: &Control) {
+    let now = draft.now;
     let sections = &mut draft.item_mut(owner).sections;
     let mut control = control.clone();
-    if let Some(earlier) = sections.control.take() {
-        control.extra = earlier.extra;
+    if let Some(earlier) = &sections.control {
+        control.extra.clone_from(&earlier.extra);
     }
+    // An ending that a wrong clock dated would stand over this word in the record, as it no longer does in the decision.
+    *sections = sections.believed(control.at().map_or(now, |at| at.max(now)));
     sections.commanded_at = sections.commanded_at.max(control.at());
     sections.control = Some(control);
     draft.mark(owner, Urgency::Now);

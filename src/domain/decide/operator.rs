@@ -60,11 +60,13 @@ pub fn decide_command(command: &OperatorCommand, view: &View, policy: &Policy, n
     }
 }
 
-/// Later than the recorded command, the ending and the last close by at least a second.
+/// Later than the recorded command, the ending and the last close by at least a second; but now, where those were dated
+/// by a wrong clock.
 fn date(item: Option<&Item>, now: Time) -> Time {
     let Some(item) = item else { return now.whole_seconds() };
-    let recorded = item.sections.control.as_ref().and_then(Control::at);
-    let ended = item.sections.ended.as_ref().map(|ended| ended.at);
+    let sections = item.sections.believed(item.facts.closed_at.map_or(now, |closed| closed.max(now)));
+    let recorded = sections.control.as_ref().and_then(Control::at);
+    let ended = sections.ended.as_ref().map(|ended| ended.at);
     let floor = [recorded, ended, item.facts.closed_at].into_iter().flatten().max();
     floor.map_or(now, |floor| now.max(floor.plus_seconds(1))).whole_seconds()
 }

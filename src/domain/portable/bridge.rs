@@ -171,6 +171,11 @@ fn control_change(before: &Record, after: &Record) -> Option<ControlChange> {
     })
 }
 
+/// What of a file is dated so far ahead of our clock that it does not act.
+pub fn ahead(file: &Record, now: Time) -> Vec<Report> {
+    without_ahead(file, now.plus_seconds(AHEAD_SECONDS)).1
+}
+
 /// The file without what is dated after `limit`, and what that was.
 ///
 /// An ending that does not act takes the command beside it with it: without the ending, the command would act alone.

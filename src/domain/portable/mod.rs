@@ -27,7 +27,7 @@ mod properties;
 #[cfg(test)]
 pub(crate) mod samples;
 
-pub use bridge::{Adopted, ControlChange, Report, adopt};
+pub use bridge::{Adopted, ControlChange, Report, adopt, ahead};
 pub use compare::{Volatile, same_meaning};
 pub use intake::{Hold, Intake, take_in};
 pub use join::{Beaten, Conflict, Joined, join};

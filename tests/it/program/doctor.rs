@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::SystemTime;
 
 use rustix::process::Signal;
@@ -319,10 +321,57 @@ fn k62_a_configuration_of_another_version_is_told_with_its_way_out() {
     ] {
         fs::write(&config, text).unwrap();
         let ran = world.run("doctor --json");
-        assert_eq!((ran.code, ids(&ran)), (Some(1), vec![id.to_owned()]), "{text}");
+        assert_eq!((ran.code, ids(&ran)[0].as_str()), (Some(1), id), "{text}");
+        assert_found(&ran, &["configuration.part", "state.disk", "daemon.none"]);
         assert!(findings(&ran)[0]["todo"].is_string());
     }
     fs::remove_file(&config).unwrap();
     fs::create_dir(&config).unwrap();
-    assert_eq!(ids(&world.run("doctor --json")), ["configuration.unreadable"]);
+    assert_eq!(ids(&world.run("doctor --json"))[0], "configuration.unreadable");
+}
+
+/// Runs `line` as a user whom modes bind: as root they bind nobody, so everything is given to another one first.
+fn unprivileged(world: &World, line: &str) -> Ran {
+    const NOBODY: u32 = 65534;
+    let command = world.command(line);
+    if !rustix::process::geteuid().is_root() {
+        return { command }.output().map(Ran::of).unwrap();
+    }
+    let binary = world.path("the-loop");
+    if !binary.exists() {
+        fs::copy(command.get_program(), &binary).unwrap();
+    }
+    give(&world.path(""), NOBODY);
+    let mut as_nobody = Command::new(binary);
+    as_nobody.args(command.get_args()).current_dir(world.path("repo")).env_clear().uid(NOBODY).gid(NOBODY);
+    as_nobody.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    as_nobody.output().map(Ran::of).unwrap()
+}
+
+fn give(path: &Path, user: u32) {
+    std::os::unix::fs::lchown(path, Some(user), Some(user)).unwrap();
+    if path.is_dir() && !path.is_symlink() {
+        fs::read_dir(path).unwrap().flatten().for_each(|entry| give(&entry.path(), user));
+    }
+}
+
+#[test]
+fn k70_a_folder_in_which_nothing_can_be_made_is_a_warning() {
+    let world = World::asleep("");
+    world.done("sessions pause octo/hello#7");
+    let root = world.path("repo/.the-loop");
+    let found = || {
+        let ran = unprivileged(&world, "doctor --json");
+        let found = findings(&ran).into_iter().find(|finding| finding["id"] == "state.unwritable");
+        found.map(|finding| (ran.code, finding["severity"].clone(), finding["what"].to_string()))
+    };
+    assert_eq!(found(), None);
+    for folder in [root.clone(), root.join("local"), root.join("portable")] {
+        let mode = fs::metadata(&folder).unwrap().mode();
+        set_mode(&folder, 0o500);
+        let (code, severity, what) = found().expect("a finding");
+        assert_eq!((code, severity), (Some(1), "warning".into()), "{what}");
+        assert!(what.contains(&format!("`{}`", folder.display())), "{what}");
+        set_mode(&folder, mode & 0o777);
+    }
 }

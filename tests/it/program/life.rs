@@ -246,51 +246,55 @@ fn k64_a_socket_path_too_long_gives_way_to_the_runtime_folder() {
     world.kill_9();
 }
 
+/// Names the folder of the store that a daemon of another version shall own.
+const OTHER_VERSION: &str = "THE_LOOP_TEST_OTHER_VERSION";
+
+/// What a daemon of another version looks like: it owns the store, and answers in its own way, until it is told to stop.
+#[test]
+#[ignore = "a child of another test"]
+#[allow(clippy::print_stdout)]
+fn a_daemon_of_another_version() {
+    let local = std::path::PathBuf::from(std::env::var_os(OTHER_VERSION).expect("only runs as a child"));
+    let ids = the_loop::adapters::system::RandomIds;
+    let store = the_loop::store::Store::open(&local.join("state.redb"), &ids).unwrap();
+    let socket = local.join("daemon.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let mut owner = the_loop::adapters::owner_file::Owner::this("daemon");
+    (owner.version, owner.socket) = ("9.9.9".into(), Some(socket.clone()));
+    the_loop::adapters::owner_file::write(&local.join("owner.json"), &owner).unwrap();
+    let hello = serde_json::json!({
+        "hello": { "program": "9.9.9", "pid": owner.pid, "kind": "daemon", "phase": "running" },
+    });
+    for stream in listener.incoming() {
+        let asked = answer(stream.unwrap(), &hello.to_string());
+        println!("\nasked {}", asked.trim());
+        if asked.starts_with("POST /stop") {
+            break;
+        }
+    }
+    store.close().unwrap();
+}
+
 #[test]
 fn k74_an_owner_of_another_version_is_named_and_can_be_stopped() {
     let world = World::asleep("");
     world.done("sessions start octo/hello#74");
     let local = world.path("repo/.the-loop/local");
-    // What a daemon of another version looks like: it owns the store, and answers in its own way.
-    let store =
-        the_loop::store::Store::open(&local.join("state.redb"), &the_loop::adapters::system::RandomIds).unwrap();
-    let socket = local.join("daemon.sock");
-    let listener = UnixListener::bind(&socket).unwrap();
-    let mut other = std::process::Command::new("sleep").arg("600").spawn().unwrap();
-    let started = processes::start_time(other.id()).unwrap();
-    let owner = serde_json::json!({
-        "pid": other.id(), "started": started, "kind": "daemon", "version": "9.9.9", "socket": socket,
-    });
-    fs::write(local.join("owner.json"), owner.to_string()).unwrap();
-    let hello = serde_json::json!({
-        "hello": { "program": "9.9.9", "pid": other.id(), "kind": "daemon", "phase": "running" },
-    });
-    let answers = std::thread::spawn(move || {
-        let mut asked = Vec::new();
-        for stream in listener.incoming() {
-            let line = answer(stream.unwrap(), &hello.to_string());
-            let stop = line.starts_with("POST /stop");
-            asked.push(line);
-            if stop {
-                drop(store);
-                return asked;
-            }
-        }
-        asked
-    });
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "--nocapture", "program::life::a_daemon_of_another_version"]);
+    let other = command.env(OTHER_VERSION, &local).stdout(Stdio::piped()).spawn().unwrap();
+    let owner = || the_loop::adapters::owner_file::read(&local.join("owner.json"));
+    wait_for("the other daemon", PATIENCE, || owner().is_some_and(|owner| owner.version == "9.9.9"));
     for line in ["sessions stop octo/hello#74", "status", "export"] {
         let ran = world.run(line);
         assert_eq!(ran.code, Some(3), "{line}: {ran:?}");
         assert!(ran.stderr.contains("9.9.9") && ran.stderr.contains(env!("CARGO_PKG_VERSION")), "{line}: {ran:?}");
     }
-    let end = std::thread::spawn(move || {
-        let asked = answers.join().unwrap();
-        other.kill().unwrap();
-        other.wait().unwrap();
-        asked
-    });
+    // Its end is seen by whoever started it: a child that nobody waits for still counts as there.
+    let end = std::thread::spawn(move || Ran::of(other.wait_with_output().unwrap()));
     assert!(world.done("stop").stdout.starts_with("stopped"));
-    assert!(end.join().unwrap().iter().any(|line| line.starts_with("POST /request")));
+    let asked = end.join().unwrap();
+    assert!(asked.stdout.contains("asked POST /request"), "{asked:?}");
 }
 
 /// Reads one request and answers it with `body`; the first line of the request.
@@ -427,6 +431,35 @@ fn k69_a_daemon_whose_owner_file_was_lost_is_reached_by_its_socket() {
     assert_eq!(world.done("status --json").json()["daemon"]["daemon"]["pid"], daemon.pid);
     world.done("sessions pause octo/hello#69");
     assert_eq!(world.run("start").code, Some(4));
+    assert_eq!(world.done("stop").stdout, format!("stopped: pid {}\n", daemon.pid));
+    assert!(!daemon.lives());
+}
+
+#[test]
+fn k62_a_daemon_at_another_root_is_found_beside_a_configuration_that_is_wrong_elsewhere() {
+    let world = World::asleep("");
+    let config = world.path("repo/.the-loop/cli-config.yaml");
+    let text = fs::read_to_string(&config).unwrap();
+    let whole = format!("{text}state: {{root: elsewhere}}\n");
+    fs::write(&config, &whole).unwrap();
+    let daemon = start(&world);
+    for wrong in [
+        whole.replace("workspace: {strategy: shared}", "workspace: {strategy: sharde}"),
+        format!("{whole}nonsense: 1\n"),
+        whole.replace("0.4.0", "0.1.0"),
+    ] {
+        fs::write(&config, &wrong).unwrap();
+        let ran = world.run("status --json");
+        assert_eq!(ran.json()["daemon"]["daemon"]["pid"], daemon.pid, "{wrong}: {ran:?}");
+        let doctor = world.run("doctor --json");
+        assert_eq!(doctor.code, Some(1));
+        let ids: Vec<String> =
+            doctor.json()["findings"].as_array().unwrap().iter().map(|f| f["id"].to_string()).collect();
+        for id in ["configuration.part", "state.private", "store.size"] {
+            assert!(ids.contains(&format!("\"{id}\"")), "{id}: {ids:?}");
+        }
+        assert!(doctor.stdout.contains("repo/elsewhere"), "{doctor:?}");
+    }
     assert_eq!(world.done("stop").stdout, format!("stopped: pid {}\n", daemon.pid));
     assert!(!daemon.lives());
 }

@@ -80,7 +80,7 @@ fn k70_commands_without_a_daemon_do_what_they_say_and_leave_spawns_to_it() {
     assert_eq!(world.state(&reference(70)), "closed");
     let again = world.run("sessions resume octo/hello#70");
     assert_eq!(again.code, Some(1), "{again:?}");
-    assert!(again.stderr.contains("not-applicable"), "{again:?}");
+    assert!(again.stderr.contains("neither paused nor held"), "{again:?}");
 
     for item in ["octo/hello#70", "octo/hello#71"] {
         let started = world.done(&format!("sessions start {item}"));

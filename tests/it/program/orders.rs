@@ -16,7 +16,7 @@ use crate::support::wait_for;
 fn k73_k70_orders_beside_the_daemon_are_done_by_it() {
     let world = World::new("");
     let item = reference(731);
-    assert!(world.done("sessions start octo/hello#731").stdout.contains("start"));
+    assert!(world.done("sessions start octo/hello#731").stdout.contains("armed"));
     world.wait_state(&item, "live");
     world.done("sessions pause octo/hello#731");
     assert_eq!(world.state(&item), "paused");
@@ -218,7 +218,7 @@ fn k63_a_half_saved_configuration_keeps_the_policy_and_a_whole_one_replaces_it()
 fn status_of(world: &World, part: &str) -> Json {
     let socket = world.path("repo/.the-loop/local/daemon.sock");
     let call = the_loop::daemon::control::client::Call::Progress;
-    match the_loop::daemon::control::client::call(&socket, &call, PATIENCE) {
+    match the_loop::daemon::control::client::call(&socket, None, &call, PATIENCE) {
         Ok(the_loop::daemon::control::wire::Answer::Progress(progress)) => {
             let found = progress.parts.iter().find(|known| known.name == part).and_then(|part| part.trouble.clone());
             found.map_or(Json::Null, Json::String)

@@ -227,3 +227,23 @@ fn a_pull_request_is_listed_once_and_never_on_itself() {
         assert_eq!(names(&refused), ["session.link_failed"]);
     }
 }
+
+#[test]
+fn what_is_done_by_hand_in_a_repository_that_is_not_served_is_refused() {
+    let elsewhere = |number| WorkItemRef::parse(&format!("github:octo/elsewhere#{number}")).unwrap();
+    let mut rows = Rows::new().with_live(7);
+    rows.policy.repositories = vec![issue(7).repo().clone()];
+    let by_hand = |rows: &Rows, item: WorkItemRef, act: Act| {
+        let by_hand = ByHand { item, act, id: DeliveryId::parse("cli-1").unwrap() };
+        decide_by_hand(&by_hand, &rows.view, &rows.policy, at(9))
+    };
+    for outcome in
+        [by_hand(&rows, elsewhere(1), registration("c1", false)), by_hand(&rows, issue(7), Act::LinkPr(elsewhere(16)))]
+    {
+        assert_eq!((outcome.verdict, outcome.changes.len()), (Verdict::Refused(DropReason::OtherRepository), 0));
+    }
+    // What has a record is ours, whatever its repository is called by now.
+    rows.policy.repositories = vec![elsewhere(1).repo().clone()];
+    let outcome = by_hand(&rows, issue(7), registration("c1", true));
+    assert_eq!(outcome.verdict, Verdict::Accepted);
+}
