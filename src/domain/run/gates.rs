@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use sha2::{Digest as _, Sha256};
 
 use super::command::Refusal;
+
 use super::identity::Identity;
 use super::record::{Run, Status};
 
@@ -110,7 +111,7 @@ pub fn gates(run: &Run, found: &Reconciliation, is_stale: bool) -> Result<Report
     }
     let text = text(run, found, is_stale);
     let seed = format!("{}\n{}\n{text}", run.task_id, run.generation);
-    let digest = format!("{:x}", Sha256::digest(seed.as_bytes()))[..DIGEST_LEN].to_owned();
+    let digest = hex(&Sha256::digest(seed.as_bytes()))[..DIGEST_LEN].to_owned();
     Ok(Report { text, digest })
 }
 

@@ -57,7 +57,7 @@ impl Project {
         Identity {
             root: self.root.clone(),
             kind,
-            fingerprint: format!("{:x}", Sha256::digest(named.as_bytes())),
+            fingerprint: hex(&Sha256::digest(named.as_bytes())),
             branch: self.branch.clone(),
             head: self.head.clone(),
         }

@@ -42,7 +42,7 @@ impl std::error::Error for Corrupt {}
 /// The id of the task with this objective, made at this time: `task-` and the first 16 hex digits of SHA-256 over both
 /// with a line feed between.
 pub fn task_id(objective: &str, created_at: Time) -> TaskId {
-    let digest = format!("{:x}", Sha256::digest(format!("{objective}\n{created_at}").as_bytes()));
+    let digest = hex(&Sha256::digest(format!("{objective}\n{created_at}").as_bytes()));
     // Sixteen of the sixty-four digits always make an id.
     TaskId::parse(&format!("task-{}", &digest[..16])).unwrap_or_else(|| unreachable!("hex digits of a digest"))
 }
