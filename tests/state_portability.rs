@@ -78,12 +78,13 @@ fn s4_the_documented_block_stands_in_gitignore() {
     assert_eq!(patterns, [".the-loop/local/", ".the-loop/logs/", ".the-loop/*.pid", ".the-loop/portable/*.tmp"]);
 }
 
-/// Which of `paths` git ignores under these rules. They exist, so git knows the folders among them by itself.
-fn git_ignored(folder: &Path, rules: &str, paths: &[String]) -> BTreeSet<String> {
+/// Which of `paths` git ignores under these rules, each with the line (from 0) that does it. They exist, so git knows the
+/// folders among them by itself.
+fn git_ignored(folder: &Path, rules: &str, paths: &[String]) -> BTreeSet<(String, usize)> {
     fs::write(folder.join(".gitignore"), rules).unwrap();
     let mut git = Command::new("git")
         .args(["-c", "core.excludesFile=/dev/null", "-c", "core.ignoreCase=false"])
-        .args(["check-ignore", "--no-index", "--stdin", "-z"])
+        .args(["check-ignore", "--no-index", "--verbose", "--stdin", "-z"])
         .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -97,8 +98,15 @@ fn git_ignored(folder: &Path, rules: &str, paths: &[String]) -> BTreeSet<String>
     });
     let output = git.wait_with_output().unwrap().stdout;
     writer.join().unwrap().unwrap();
-    let ignored: BTreeSet<String> = String::from_utf8(output).unwrap().split('\0').map(str::to_owned).collect();
-    paths.iter().filter(|path| ignored.contains(path.trim_end_matches('/'))).cloned().collect()
+    let text = String::from_utf8(output).unwrap();
+    let answers: Vec<&str> = text.split_terminator('\0').collect();
+    let is_folder = |name: &str| paths.iter().any(|path| path.strip_suffix('/') == Some(name));
+    let told = answers.chunks_exact(4).filter(|answer| !answer[2].starts_with('!'));
+    told.map(|answer| {
+        let end = if is_folder(answer[3]) { "/" } else { "" };
+        (format!("{}{end}", answer[3]), answer[1].parse::<usize>().unwrap() - 1)
+    })
+    .collect()
 }
 
 /// Makes a tree of three levels; its paths, the folders among them with a slash at the end.
@@ -179,7 +187,8 @@ fn the_matcher_agrees_with_git() {
     let fixed = [IGNORE_BLOCK.to_owned(), ".the-loop/\n!.the-loop/a/\n".to_owned(), "/*\n!/a/\n".to_owned()];
     for rules in fixed.into_iter().chain((0..300).map(|_| dice.rules())) {
         let ignore = Ignore::parse(&rules);
-        let ours: BTreeSet<String> = paths.iter().filter(|path| ignore.ignores(path)).cloned().collect();
+        let line = |path: &String| ignore.deciding_line(path).map(|line| (path.clone(), line));
+        let ours: BTreeSet<_> = paths.iter().filter(|path| ignore.ignores(path)).filter_map(line).collect();
         let gits = git_ignored(folder.path(), &rules, &paths);
         let differ: Vec<_> = ours.symmetric_difference(&gits).take(5).collect();
         assert!(differ.is_empty(), "rules {rules:?}, paths {differ:?}, ours {}, git {}", ours.len(), gits.len());

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use super::App;
 use super::portable::{Adoption, Incoming, Known, Loaded, Plan, PortableError, dir_of, say_once};
 use super::progress::{Progress, Unheard};
+use super::pruned::Pruned;
 use super::request::{Exported, HeldFile};
 use crate::domain::decide::Urgency;
 use crate::domain::log::{EventName, LogEntry};
@@ -291,7 +292,7 @@ impl ExportRun {
     }
 }
 
-fn held_file(loaded: &Loaded, held: &Held) -> HeldFile {
+pub(super) fn held_file(loaded: &Loaded, held: &Held) -> HeldFile {
     HeldFile { work_item: loaded.item.reference.to_string(), reason: held.to_string() }
 }
 
@@ -318,6 +319,7 @@ fn due(tx: &impl View, files: &dyn PortableFiles, dir: Option<&str>, now: Time) 
             due.aged.push((key.clone(), file.clone(), stamp));
         }
     })?;
+    let pruned = Pruned::new(files);
     let mut right = settled.iter().zip(right).filter_map(|((key, ..), right)| right.then_some(key)).peekable();
     for key in tx.item_keys()? {
         while right.next_if(|known| **known < key).is_some() {}
@@ -327,7 +329,9 @@ fn due(tx: &impl View, files: &dyn PortableFiles, dir: Option<&str>, now: Time) 
         }
         let reference = WorkItemRef::parse(key.as_str()).map_err(|error| StoreError::Bug(error.to_string()))?;
         let loaded = Loaded::read(tx, dir, &reference)?;
-        if !loaded.record.is_husk() {
+        if pruned.covers(tx, &loaded)? {
+            due.unchanged += 1;
+        } else if !loaded.record.is_husk() {
             due.items.push(loaded.item.reference);
         }
     }

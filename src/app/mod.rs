@@ -9,6 +9,7 @@ use crate::store::Store;
 
 pub mod adopt;
 mod by_hand;
+pub mod carry;
 pub mod command;
 mod dispatch;
 pub mod doctor;
@@ -29,6 +30,7 @@ pub mod order;
 pub mod perform;
 pub mod portable;
 pub mod progress;
+mod pruned;
 pub mod request;
 pub mod settings;
 mod upkeep;

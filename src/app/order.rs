@@ -45,6 +45,7 @@ impl App {
             Order::Drop(id) => Ok(Answered::only(Response::Dispatched(self.drop_entry(id)?))),
             Order::Export => Ok(Answered::only(Response::Exported(self.export_all()?.exported))),
             Order::ExportItems(items) => Ok(Answered::only(Response::Exported(self.export_items(items)?.exported))),
+            Order::PruneFiles(days) => Ok(Answered::only(Response::Exported(self.prune_files(*days)?.exported))),
             Order::MarkGone(items) => {
                 let response = Response::MarkedGone(self.mark_gone(items)?);
                 Ok(Answered { response, lanes: items.iter().map(WorkItemRef::key).collect(), items: Vec::new() })

@@ -68,6 +68,11 @@ impl Known {
         (!self.open).then_some(&self.stamp)
     }
 
+    /// Whether the file is known to say what the store says.
+    pub const fn agrees(&self) -> bool {
+        self.settled && !self.open
+    }
+
     pub fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

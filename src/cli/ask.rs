@@ -72,7 +72,9 @@ fn limit(setting: &Setting) -> Duration {
 
 const fn patience(order: &Order) -> Duration {
     match order {
-        Order::Export | Order::ExportItems(_) | Order::MarkGone(_) | Order::Reset(_) => LONG_ANSWER,
+        Order::Export | Order::ExportItems(_) | Order::PruneFiles(_) | Order::MarkGone(_) | Order::Reset(_) => {
+            LONG_ANSWER
+        }
         Order::Command { .. } | Order::ByHand { .. } | Order::Retry(_) | Order::Drop(_) => ANSWER,
     }
 }
@@ -178,7 +180,7 @@ impl<'s> Moment<'s> {
         let _ =
             owner_file::write(&setting.layout.owner_file(), &Owner::this("command").of(&setting.layout.store_file()));
         let app = match order {
-            Order::Export => setting.app_for_files(store.clone())?,
+            Order::Export | Order::PruneFiles(_) => setting.app_for_files(store.clone())?,
             _ => setting.app(store.clone())?,
         };
         Ok(Self { setting, store, app })

@@ -20,11 +20,18 @@ pub struct Args {
     /// Write nothing; exit 1 when something would change
     #[arg(long)]
     check: bool,
+    /// Take files out instead: of items that ended at least DAYS days ago and are not armed
+    #[arg(long, value_name = "DAYS", conflicts_with = "check")]
+    prune: Option<u32>,
 }
 
 /// Runs `export`.
 pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
-    let exported = if args.check { check(context)? } else { write(context)? };
+    let exported = match args.prune {
+        _ if args.check => check(context)?,
+        Some(days) => write(context, &Order::PruneFiles(days))?,
+        None => write(context, &Order::Export)?,
+    };
     let verb = if args.check { "would change" } else { "wrote" };
     context.out.result(|| json!({ "exported": exported }), || text(&exported, verb))?;
     if !exported.held.is_empty() {
@@ -34,9 +41,9 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
     Ok(if args.check && !exported.written.is_empty() { Exit::Refused } else { Exit::Done })
 }
 
-fn write(context: &Context) -> Result<Exported, Failure> {
+fn write(context: &Context, wanted: &Order) -> Result<Exported, Failure> {
     let setting = setting(context)?;
-    match order_heard(&setting, &Order::Export, Arc::new(context.out.progress("writing portable files")))? {
+    match order_heard(&setting, wanted, Arc::new(context.out.progress("writing portable files")))? {
         Response::Exported(exported) => Ok(exported),
         _ => Err(Failure::new(Kind::Bug, "an export was answered with something else")),
     }
@@ -56,13 +63,16 @@ fn text(exported: &Exported, verb: &str) -> String {
     for name in &exported.written {
         let _ = writeln!(text, "{verb} {name}");
     }
+    for name in &exported.removed {
+        let _ = writeln!(text, "removed {name}");
+    }
     for held in &exported.held {
         let _ = writeln!(text, "held  {}: {}", held.work_item, held.reason);
     }
     let _ = writeln!(
         text,
         "{} changed, {} unchanged, {} held",
-        exported.written.len(),
+        exported.written.len() + exported.removed.len(),
         exported.unchanged,
         exported.held.len()
     );

@@ -15,11 +15,14 @@ mod doctor;
 mod events;
 mod exit;
 mod export;
+mod init;
 mod man;
+mod merge_driver;
 mod migrate_config;
 mod output;
 mod post;
 mod progress;
+mod repository;
 mod restart;
 mod sessions;
 mod setting;
@@ -79,6 +82,8 @@ pub struct Global {
 /// Every command.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
+    /// Write a configuration and bring the git repository into order
+    Init(init::Args),
     /// Start the daemon
     Start(start::Args),
     /// End the daemon; agents live on
@@ -93,6 +98,8 @@ pub enum Verb {
     Dispatch(dispatch::Args),
     /// Bring the portable files up to date, before a commit
     Export(export::Args),
+    /// Merge two versions of a portable file; git calls this
+    MergeDriver(merge_driver::Args),
     /// Find what is wrong, why it matters and what to do
     Doctor(doctor::Args),
     /// Look through the event log
@@ -112,6 +119,7 @@ pub enum Verb {
 impl Verb {
     fn run(&self, context: &Context) -> Result<Exit, Failure> {
         match self {
+            Self::Init(args) => init::run(args, context),
             Self::Start(args) => start::run(args, context),
             Self::Stop(args) => stop::run(args, context),
             Self::Restart(args) => restart::run(args, context),
@@ -119,6 +127,7 @@ impl Verb {
             Self::Sessions(args) => sessions::run(args, context),
             Self::Dispatch(args) => dispatch::run(args, context),
             Self::Export(args) => export::run(args, context),
+            Self::MergeDriver(args) => merge_driver::run(args, context),
             Self::Doctor(args) => doctor::run(args, context),
             Self::Events(args) => events::run(args, context),
             Self::Config(args) => config::run(args, context),

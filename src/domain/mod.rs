@@ -6,6 +6,7 @@ pub mod effect;
 pub mod entry;
 pub mod event;
 pub mod findings;
+pub mod git;
 pub mod harness;
 pub mod ids;
 pub mod item;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::git::{FileText, GitError, Judged};
 use super::harness::Mode;
 use super::ids::{BatchId, ConversationId, InstanceId};
 use super::portable::files::{Export, FileError, Held, Located, Look, Written};
@@ -280,6 +281,41 @@ pub trait PortableFiles: Send + Sync {
         items: &[Export<'_>],
         done: &mut dyn FnMut(usize, Result<Written, Held>),
     ) -> Result<FolderId, FileError>;
+    /// Takes the files of these items out of the folder, and tells of each the name that is gone. A file that says more
+    /// than the record, or is not there, gives none.
+    ///
+    /// # Errors
+    /// As [`PortableFiles::export`].
+    fn remove(
+        &self,
+        items: &[Export<'_>],
+        done: &mut dyn FnMut(usize, Result<Option<String>, Held>),
+    ) -> Result<(), FileError> {
+        (0..items.len()).for_each(|at| done(at, Ok(None)));
+        Ok(())
+    }
     /// Tells of each item whether an export would change its file; writes nothing and takes no lock.
     fn check(&self, items: &[Export<'_>], told: &mut dyn FnMut(usize, Result<bool, Held>)) -> Result<(), FileError>;
+}
+
+/// git, asked about one working tree. Paths are relative to its top, `/` between their parts.
+pub trait Git {
+    /// The top of the working tree, absolute.
+    fn top(&self) -> &Path;
+    /// What decides whether each of these is ignored, the index aside.
+    fn judge(&self, paths: &[String]) -> Result<Vec<Judged>, GitError>;
+    /// What is in the index at or below these paths.
+    fn tracked(&self, paths: &[String]) -> Result<Vec<String>, GitError>;
+    /// The values of these attributes of a path.
+    fn attributes(&self, path: &str, names: &[&str]) -> Result<Vec<String>, GitError>;
+    /// A key of the configuration, wherever it is set.
+    fn setting(&self, key: &str) -> Result<Option<String>, GitError>;
+    /// Sets a key of the repository's own configuration, which its working trees share.
+    fn set(&self, key: &str, value: &str) -> Result<(), GitError>;
+    /// Whether a program can be run from here: a name in `PATH`, or a path.
+    fn finds(&self, program: &str) -> bool;
+    /// Reads a file of lines.
+    fn read(&self, path: &Path) -> Result<FileText, GitError>;
+    /// Gives a file this content, whole or not at all; a link is not followed.
+    fn write(&self, path: &Path, text: &str) -> Result<(), GitError>;
 }

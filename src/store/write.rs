@@ -174,7 +174,9 @@ impl WriteTx<'_> {
         if waiting.is_some_and(|mark| mark.urgency >= urgency) {
             return Ok(());
         }
-        self.clear_mark(item)?;
+        if waiting.is_some() {
+            self.clear_mark(item)?;
+        }
         let n = self.take_number(MARKS_COUNTER)?;
         let row = MarkRow { now: urgency == Urgency::Now, n, since: waiting.map_or(at, |mark| mark.since) };
         self.put(TableId::Due, &keys::due(urgency, n), item.as_str().as_bytes())?;

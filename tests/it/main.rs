@@ -5,6 +5,7 @@
 
 mod cli;
 mod corpus;
+mod git;
 #[path = "../support/payloads.rs"]
 mod payloads;
 mod portable;

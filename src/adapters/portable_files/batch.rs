@@ -117,6 +117,28 @@ impl Batch<'_> {
         Err(Held::Busy { name })
     }
 
+    /// Takes an item's only file out of the folder when it says no more than the record; its name when it is gone.
+    ///
+    /// # Errors
+    /// As [`Batch::export`].
+    pub fn remove(&mut self, request: Export<'_>) -> Result<Option<String>, Held> {
+        let mut work = Work::new(request);
+        let found = find(self.placer.folder, &self.names, &request.record.reference, request.now)?;
+        let (name, Some((current, others))) = open(found)? else { return Ok(None) };
+        work.take_in_files(&current, &others)?;
+        let says_more = !same_meaning(&work.want, request.record, Volatile::Ignored);
+        if says_more || !others.is_empty() || !work.says_the_same(&current) {
+            return Ok(None);
+        }
+        if self.retire(&mut work, &current)? {
+            self.finish(work, name.clone())?;
+            return Ok(Some(name));
+        }
+        // It changed at that very moment: what it says now goes back into its place.
+        self.write(&mut work, &name, None)?;
+        self.finish(work, name).map(|_| None)
+    }
+
     /// One round after everything was read; true when the file says what is wanted.
     fn settle(
         &self,

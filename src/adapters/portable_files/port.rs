@@ -134,6 +134,17 @@ impl PortableFiles for PortableDir {
         Ok(folder.id())
     }
 
+    fn remove(
+        &self,
+        items: &[Export<'_>],
+        done: &mut dyn FnMut(usize, Result<Option<String>, Held>),
+    ) -> Result<(), FileError> {
+        let Some(folder) = self.open()? else { return Ok(()) };
+        let mut batch = folder.batch(LOCK_LIMIT)?;
+        items.iter().enumerate().for_each(|(index, item)| done(index, batch.remove(*item)));
+        Ok(())
+    }
+
     fn check(&self, items: &[Export<'_>], told: &mut dyn FnMut(usize, Result<bool, Held>)) -> Result<(), FileError> {
         let folder = self.open()?;
         let names = folder.as_ref().map_or_else(|| Ok(Names::default()), PortableFolder::names)?;

@@ -128,6 +128,9 @@ pub struct Exported {
     pub written: Vec<String>,
     /// Files that cannot be written, with the reason.
     pub held: Vec<HeldFile>,
+    /// Files of ended items that were taken out of the folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
     /// Files that were right already.
     pub unchanged: usize,
 }

@@ -86,6 +86,8 @@ pub enum Order {
     Export,
     /// The portable files of these items up to date, and what a crash left of them joined in.
     ExportItems(Vec<WorkItemRef>),
+    /// Portable files of items that ended so many days ago, and are not armed, taken out of the folder.
+    PruneFiles(u32),
     /// Records of these items follow what tmux says: a session whose pane is surely gone has none any more.
     MarkGone(Vec<WorkItemRef>),
 }
@@ -110,7 +112,7 @@ pub enum Response {
     Effect(Option<Box<DispatchDetail>>),
     /// To [`Order::Retry`] and [`Order::Drop`].
     Dispatched(Dispatched),
-    /// To [`Order::Export`] and [`Order::ExportItems`].
+    /// To [`Order::Export`], [`Order::ExportItems`] and [`Order::PruneFiles`].
     Exported(Exported),
     /// To [`Order::MarkGone`]: the sessions whose pane is gone.
     MarkedGone(Vec<String>),

@@ -16,9 +16,11 @@ use crate::app::request::{Order, Response};
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure, Kind};
 use crate::cli::output::columns;
+use crate::cli::repository::{Place, repository};
 use crate::cli::setting::{order, owner, reader, store_failure};
 use crate::daemon::compose::Setting;
 use crate::domain::findings::{Finding, Fix};
+use crate::domain::git::Target;
 use crate::domain::ports::Clock as _;
 use crate::domain::reference::WorkItemRef;
 use crate::domain::session::Liveness;
@@ -108,6 +110,7 @@ fn fix_all(setting: &Setting, fixes: BTreeSet<Fix>) -> Vec<Tried> {
                 let marked = marked.get_or_insert_with(|| mark_gone(setting, &gone));
                 marked.clone().map(|marked| said_of(&marked, item.item()))
             }
+            Fix::Git { change } => in_git(setting, &change.target),
         };
         tried.push(Tried { fix, result });
     }
@@ -209,6 +212,21 @@ fn export(setting: &Setting, items: Vec<WorkItemRef>) -> Result<String, Failure>
             Some(_) if begun.elapsed() < SETTLED => std::thread::sleep(PAUSE),
             Some(held) => return Err(Failure::new(Kind::Outside, format!("{}: {}", held.work_item, held.reason))),
         }
+    }
+}
+
+/// Makes one change in the repository, planned anew from what is there.
+fn in_git(setting: &Setting, target: &Target) -> Result<String, Failure> {
+    let Place::Inside(repository) = repository(setting)? else {
+        return Err(Failure::new(Kind::Outside, "the state root is in no repository any more"));
+    };
+    let (_, plan) = repository.look()?;
+    match plan.changes.iter().find(|change| change.target == *target) {
+        Some(change) => {
+            repository.apply(&plan, Some(target))?;
+            Ok(format!("{}; other lines are as they were", change.summary()))
+        }
+        None => Ok("there is nothing to do any more".into()),
     }
 }
 

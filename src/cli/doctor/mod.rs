@@ -3,6 +3,7 @@
 mod configuration;
 mod daemon;
 mod fix;
+mod git;
 mod places;
 mod portable;
 mod receiver;
@@ -100,6 +101,7 @@ fn look(setting: &Setting, notes: &[String], out: &Output) -> Vec<Finding> {
     findings.extend(receiver::look(setting, daemon.receiver.as_deref()));
     findings.extend(store::look(setting));
     findings.extend(portable::look(setting, out));
+    findings.extend(git::look(setting));
     findings
 }
 

@@ -12,6 +12,7 @@ mod problem;
 mod routing;
 mod rules;
 mod schema;
+mod starter;
 mod to_policy;
 mod tree;
 mod values;
@@ -36,6 +37,7 @@ pub use routing::{
 };
 pub use rules::is_loopback;
 pub use schema::{KeyDoc, Shape};
+pub use starter::starter;
 pub use values::Word;
 pub use version::{CURRENT, Version};
 

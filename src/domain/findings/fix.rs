@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::domain::git::Change;
 use crate::domain::reference::WorkItemRef;
 
 /// One thing that `doctor --fix` does.
@@ -42,6 +43,11 @@ pub enum Fix {
         /// The item whose record it is.
         item: Reference,
     },
+    /// Bring one file, or one key, of the git repository into order, as `init` would.
+    Git {
+        /// What would change.
+        change: Change,
+    },
 }
 
 /// A reference that is ordered and printed as text.
@@ -75,6 +81,7 @@ impl fmt::Display for Fix {
             }
             Self::Join { item } => write!(f, "export {}, which joins what a crash left of its file", item.0),
             Self::MarkGone { item } => write!(f, "record that the pane of {} is gone", item.0),
+            Self::Git { change } => write!(f, "{change}"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What `doctor` finds: a thing, how bad it is, why it matters and what to do. Each kind has a stable id, `area.kind`.
 
 mod fix;
+pub mod git;
 pub mod places;
 pub mod programs;
 pub mod secret;

@@ -39,6 +39,16 @@ pub const GENERATED_PATHS: &[GeneratedPath] = &[
         why: "what an authorised person asked for and what GitHub already told us is true on any machine",
     },
     GeneratedPath {
+        name: "configuration",
+        accessor: "configuration",
+        path: StateLayout::configuration,
+        default: "<root>/cli-config.yaml",
+        portable: true,
+        writer: "`init`, then people",
+        holds: "the configuration, where the root is the folder it lies in; `init` writes it once",
+        why: "who may speak to an agent and how work is done here holds on any machine",
+    },
+    GeneratedPath {
         name: "portable temporary",
         accessor: "portable_temporary",
         path: |layout| layout.portable_temporary("<slug>.json.<n>.tmp"),

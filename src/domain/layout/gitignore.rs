@@ -17,26 +17,40 @@ struct Rule {
     /// The parts between slashes; a single part without a slash anywhere matches at any depth.
     parts: Vec<Vec<u8>>,
     anchored: bool,
+    /// Its line, from 0.
+    line: usize,
 }
 
 impl Ignore {
     /// Reads the text of a `.gitignore`; a byte-order mark and CR LF are read as git reads them.
     pub fn parse(text: &str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { rules: text.split('\n').filter_map(Rule::parse).collect() }
+        let rules = text.split('\n').enumerate().filter_map(|(line, text)| Some(Rule { line, ..Rule::parse(text)? }));
+        Self { rules: rules.collect() }
     }
 
     /// Whether git ignores `path`, relative to the repository with `/` between parts; a folder ends in `/`.
     pub fn ignores(&self, path: &str) -> bool {
-        let is_folder = path.ends_with('/');
-        let parts: Vec<&[u8]> = path.trim_end_matches('/').split('/').map(str::as_bytes).collect();
-        let within = (1..parts.len()).any(|length| self.decides(&parts[..length], true));
-        within || self.decides(&parts, is_folder)
+        self.decides(path).is_some_and(|rule| !rule.keeps)
     }
 
-    /// What the last matching rule says of this very path.
-    fn decides(&self, path: &[&[u8]], is_folder: bool) -> bool {
-        self.rules.iter().rev().find(|rule| rule.matches(path, is_folder)).is_some_and(|rule| !rule.keeps)
+    /// The line, from 0, of the pattern that decides about `path`; `None` when none matches it.
+    pub fn deciding_line(&self, path: &str) -> Option<usize> {
+        self.decides(path).map(|rule| rule.line)
+    }
+
+    /// The rule that decides: the one that ignores the outermost folder, else the one for the path itself, else the one
+    /// that takes back a folder it lies in.
+    fn decides(&self, path: &str) -> Option<&Rule> {
+        let is_folder = path.ends_with('/');
+        let parts: Vec<&[u8]> = path.trim_end_matches('/').split('/').map(str::as_bytes).collect();
+        let within = || (1..parts.len()).filter_map(|length| self.last(&parts[..length], true));
+        within().find(|rule| !rule.keeps).or_else(|| self.last(&parts, is_folder)).or_else(|| within().next_back())
+    }
+
+    /// The last rule that matches this very path.
+    fn last(&self, path: &[&[u8]], is_folder: bool) -> Option<&Rule> {
+        self.rules.iter().rev().find(|rule| rule.matches(path, is_folder))
     }
 }
 
@@ -54,7 +68,7 @@ impl Rule {
         if let Some((_, before_slash)) = parts.split_last_mut() {
             before_slash.iter_mut().for_each(drop_escape_of_slash);
         }
-        (!line.is_empty()).then_some(Self { keeps, folders_only, parts, anchored })
+        (!line.is_empty()).then_some(Self { keeps, folders_only, parts, anchored, line: 0 })
     }
 
     fn matches(&self, path: &[&[u8]], is_folder: bool) -> bool {
@@ -205,6 +219,10 @@ mod tests {
     #[test]
     fn g02_the_last_line_that_matches_wins() {
         assert!(ignored("!a\na\n", "a") && !ignored("a\n!a\n", "a"));
+        for (rules, path, line) in [("a\n!a\n", "a", Some(1)), ("x\n\na/\n!a/b\n", "a/b", Some(2)), ("a\n", "b", None)]
+        {
+            assert_eq!(Ignore::parse(rules).deciding_line(path), line, "{rules:?}");
+        }
     }
 
     #[test]

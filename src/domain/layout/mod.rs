@@ -55,6 +55,11 @@ impl StateLayout {
         &self.local
     }
 
+    /// The configuration that `init` writes, where the root is the folder that a configuration lies in.
+    pub fn configuration(&self) -> PathBuf {
+        self.root.join("cli-config.yaml")
+    }
+
     /// A work item's portable record, by its file name.
     pub fn portable_record(&self, file_name: &str) -> PathBuf {
         self.portable.join(file_name)

@@ -11,6 +11,7 @@ pub mod intake;
 pub mod join;
 mod keys;
 mod ledger;
+pub mod merge;
 pub mod parse;
 mod place;
 pub mod record;

@@ -1,6 +1,7 @@
 //! The contract of every command: its help, how it succeeds, how it fails, and the same as JSON.
 
 use std::fs;
+use std::process::Command;
 
 use super::{Place, Ran};
 
@@ -19,6 +20,15 @@ routing:
 /// Lines in the order they are run, with exit code and a part of what is said: on standard output by code 0, on
 /// standard error by another. What only a running daemon can show stands with the program's tests.
 const ROWS: &[(&str, i32, &str)] = &[
+    ("init --check", 1, ""),
+    ("init", 0, ".gitignore`\n  + # the-loop"),
+    ("init", 0, "nothing to do: "),
+    ("init --check", 0, "nothing to do: "),
+    ("init --chek", 2, "error: "),
+    ("merge-driver base.json ours.json theirs.json x.json", 0, ""),
+    ("merge-driver base.json none.json theirs.json x.json", 1, "error: could not read `none.json`"),
+    ("merge-driver base.json bad.json theirs.json x.json", 1, "error: x.json: ours cannot be read: line 1: "),
+    ("merge-driver base.json", 2, "error: "),
     ("status", 1, ""),
     ("sessions list", 0, ""),
     ("sessions list --nope", 2, "error: "),
@@ -89,6 +99,8 @@ const ROWS: &[(&str, i32, &str)] = &[
     ("restart", 1, "secret"),
     ("export", 0, ""),
     ("export --check", 0, ""),
+    ("export --prune 30", 0, "0 changed, "),
+    ("export --prune 30 --check", 2, "error: "),
     ("export --chek", 2, "error: unexpected argument `--chek` found\nhint: "),
     ("events", 0, "control.command command=stop"),
     ("events --types", 0, "webhook.received\n"),
@@ -125,6 +137,12 @@ const ROWS: &[(&str, i32, &str)] = &[
 pub(super) fn place() -> Place {
     let place = Place::new();
     place.configure(CONFIG);
+    let git = Command::new("git").args(["init", "-q"]).current_dir(place.path("repo")).status();
+    assert!(git.is_ok_and(|status| status.success()), "git init");
+    let record = |word: &str| format!("{{\"ref\": \"github:octo/hello#7\", \"control\": {{\"command\": \"{word}\"}}}}");
+    for (name, text) in [("base", ""), ("ours", &record("stop")), ("theirs", &record("start")), ("bad", "{")] {
+        place.write(&format!("{name}.json"), text);
+    }
     place
 }
 

@@ -196,3 +196,49 @@ fn what_a_crash_left_is_joined_at_the_start() {
     assert_eq!(place.item(&item).unwrap().sections.control.as_ref(), left.control.present());
     assert!(place.app.export_check().unwrap().written.is_empty());
 }
+
+#[test]
+fn a_pruned_record_stays_away_until_something_happens_to_its_item() {
+    let place = Place::new();
+    let ended = place.armed(15, 10);
+    let (armed, fresh) = (place.armed(16, 10), place.armed(17, 10));
+    let end = |item: &the_loop::domain::reference::WorkItemRef, at| {
+        place.change(item, move |row| {
+            row.sections.control = None;
+            row.sections.ended = Some(Ended { at, reason: "closed".into() });
+        });
+    };
+    end(&ended, at(20));
+    end(&fresh, place.app.now());
+    place.export();
+    let run = place.app.prune_files(30).unwrap().exported;
+    assert_eq!((run.removed, run.held.len()), (vec!["github-octo-repo-15.json".to_owned()], 0));
+    assert!(!place.path(&ended).exists() && place.path(&armed).exists() && place.path(&fresh).exists());
+    for _ in 0..2 {
+        assert!(place.app.export_check().unwrap().written.is_empty());
+        assert!(place.app.export_all().unwrap().exported.written.is_empty() && place.export().is_empty());
+        assert!(place.app.prune_files(30).unwrap().exported.removed.is_empty());
+    }
+    // Also when git made the folder anew: an empty one it takes away.
+    let folder = place.root.path().join("portable");
+    fs::rename(&folder, place.root.path().join("old")).unwrap();
+    fs::create_dir(&folder).unwrap();
+    let written = place.app.export_all().unwrap().exported.written;
+    assert_eq!(written, ["github-octo-repo-16.json", "github-octo-repo-17.json"]);
+    // An old copy that comes back is taken in, arms nothing, and can be pruned again.
+    place.put_record(&commanded(&ended, Command::Start, "mona", 10));
+    assert!(place.app.adopt_folder().unwrap().changed.is_empty() && place.export().is_empty());
+    assert_eq!(place.app.export_all().unwrap().exported.written, ["github-octo-repo-15.json"]);
+    assert!(!place.record(&ended).is_armed());
+    assert_eq!(place.app.prune_files(30).unwrap().exported.removed.len(), 1);
+    place.change(&ended, |row| row.sections.control = Some(control(Command::Start, "mona", 30)));
+    assert_eq!(place.export(), ["github-octo-repo-15.json"]);
+    // A file that says more than the store is not taken out.
+    end(&ended, at(40));
+    place.export();
+    let mut more = place.record(&ended);
+    more.poll = Section::Present(Poll { seen_comments: ["IC_new".to_owned()].into(), ..Poll::default() });
+    place.put_record(&more);
+    assert!(place.app.prune_files(30).unwrap().exported.removed.is_empty());
+    assert!(place.record(&ended).seen_comments().unwrap().contains("IC_new"));
+}

@@ -135,7 +135,8 @@ impl Place {
         (Self::with(move |path| Arc::new(Meddled(PortableDir::new(path), kept))), meddler)
     }
 
-    fn with(files: impl FnOnce(PathBuf) -> Arc<dyn PortableFiles>) -> Self {
+    /// A place whose files lie where `files` says.
+    pub fn with(files: impl FnOnce(PathBuf) -> Arc<dyn PortableFiles>) -> Self {
         let root = tempfile::tempdir().unwrap();
         let clock = Arc::new(Ahead(AtomicI64::new(3600)));
         let app = App::new(Parts {

@@ -1,0 +1,198 @@
+//! git, run as a program: its own rules about ignoring, attributes and configuration are asked, not guessed.
+//!
+//! Every call has a deadline and an environment of its own: what a hook or an outer git set (`GIT_DIR`, `GIT_INDEX_FILE`)
+//! would have it speak of another repository.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::DirBuilder;
+use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::{places, processes, text_files};
+use crate::domain::git::{FileText, GitError, Judged, Rule};
+use crate::domain::ports::Git;
+
+/// How long one call may take.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Of git's own variables, those that say how the user runs git and not on what.
+const KEPT: &[&str] = &[
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+];
+
+/// A working tree that was found.
+#[derive(Debug, Clone)]
+pub struct WorkTree {
+    top: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl WorkTree {
+    /// The working tree that holds `at`; `environment` is the process's own.
+    ///
+    /// # Errors
+    /// There is no git, no repository, or one without files.
+    pub fn find(at: &Path, environment: &[(OsString, OsString)]) -> Result<Self, GitError> {
+        let mut tree = Self { top: at.to_owned(), environment: clean(environment) };
+        let found = tree.run(&["rev-parse", "--is-bare-repository", "--is-inside-work-tree"], &[]);
+        let output = match found {
+            Err(GitError::Failed { said, .. }) if said.contains("not a git repository") => {
+                return Err(GitError::NoRepository(at.to_owned()));
+            }
+            found => found?,
+        };
+        if !String::from_utf8_lossy(&output.stdout).ends_with("true\n") {
+            return Err(GitError::Bare(at.to_owned()));
+        }
+        let mut top = tree.run(&["rev-parse", "--show-toplevel"], &[])?.stdout;
+        top.truncate(top.strip_suffix(b"\n").map_or(top.len(), <[u8]>::len));
+        tree.top = PathBuf::from(os_text(&top));
+        Ok(tree)
+    }
+
+    fn run(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
+        let output = self.answer(args, input)?;
+        if output.status.success() { Ok(output) } else { Err(failed(args, first_line(&output))) }
+    }
+
+    /// Runs git once at the top.
+    fn answer(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
+        let mut command = Command::new("git");
+        command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.args(args).current_dir(&self.top);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| GitError::NoProgram(error.to_string()))?;
+        let (pid, stdin, input) = (child.id(), child.stdin.take(), input.to_owned());
+        let (answer, answered) = mpsc::channel();
+        let waits = std::thread::Builder::new().name("git".into()).spawn(move || {
+            // What it does not read it does not need; it reads all before it answers at length.
+            let written = stdin.map_or(Ok(()), |mut stdin| stdin.write_all(&input));
+            drop(written);
+            // Nobody listens any more when the limit has passed.
+            let _ = answer.send(child.wait_with_output());
+        });
+        waits.map_err(|error| failed(args, error.to_string()))?;
+        match answered.recv_timeout(LIMIT) {
+            Ok(output) => output.map_err(|error: io::Error| failed(args, error.to_string())),
+            Err(_) => {
+                processes::kill(pid);
+                Err(failed(args, format!("no answer within {} s", LIMIT.as_secs())))
+            }
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    }
+}
+
+/// The environment for git: the user's own, without what points it elsewhere, and with one language.
+fn clean(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    let is_kept = |name: &OsStr| {
+        let name = name.to_string_lossy();
+        KEPT.contains(&&*name) || !name.starts_with("GIT_") && name != "LC_ALL" && name != "LANGUAGE"
+    };
+    let kept = environment.iter().filter(|(name, _)| is_kept(name)).cloned();
+    let own = [("LC_ALL", "C"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0")];
+    kept.chain(own.map(|(name, value)| (name.into(), value.into()))).collect()
+}
+
+fn failed(args: &[&str], said: String) -> GitError {
+    GitError::Failed { command: args.first().copied().unwrap_or_default().to_owned(), said }
+}
+
+fn first_line(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = text.lines().next().unwrap_or_default().trim_start_matches("fatal: ");
+    if line.is_empty() { format!("it ended with {}", output.status) } else { line.to_owned() }
+}
+
+fn os_text(bytes: &[u8]) -> &OsStr {
+    use std::os::unix::ffi::OsStrExt as _;
+    OsStr::from_bytes(bytes)
+}
+
+/// The pieces of an answer that ends each with NUL.
+fn pieces(output: &Output) -> Vec<String> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.split_terminator('\0').map(str::to_owned).collect()
+}
+
+impl Git for WorkTree {
+    fn top(&self) -> &Path {
+        &self.top
+    }
+
+    fn judge(&self, paths: &[String]) -> Result<Vec<Judged>, GitError> {
+        let args = ["check-ignore", "--no-index", "--verbose", "--non-matching", "-z", "--stdin"];
+        let output = self.answer(&args, paths.join("\0").as_bytes())?;
+        // 1 says that none is ignored.
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            return Err(failed(&args, first_line(&output)));
+        }
+        let judged: Vec<Judged> = pieces(&output)
+            .chunks_exact(4)
+            .map(|answer| {
+                let line = answer[1].parse().ok();
+                let rule = line.map(|line| Rule { source: answer[0].clone(), line, pattern: answer[2].clone() });
+                Judged { path: answer[3].clone(), rule }
+            })
+            .collect();
+        if judged.len() == paths.len() { Ok(judged) } else { Err(failed(&args, "an answer of another shape".into())) }
+    }
+
+    fn tracked(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        // A path means itself, whatever characters are in it.
+        let paths: Vec<String> = paths.iter().map(|path| format!(":(literal){path}")).collect();
+        let mut args = vec!["ls-files", "-z", "--"];
+        args.extend(paths.iter().map(String::as_str));
+        self.run(&args, &[]).map(|output| pieces(&output))
+    }
+
+    fn attributes(&self, path: &str, names: &[&str]) -> Result<Vec<String>, GitError> {
+        let mut args = vec!["check-attr", "-z"];
+        args.extend(names);
+        args.extend(["--", path]);
+        let output = self.run(&args, &[])?;
+        Ok(pieces(&output).chunks_exact(3).map(|answer| answer[2].clone()).collect())
+    }
+
+    fn setting(&self, key: &str) -> Result<Option<String>, GitError> {
+        let args = ["config", "-z", "--get", key];
+        let output = self.answer(&args, &[])?;
+        match output.status.code() {
+            Some(0) => Ok(pieces(&output).pop()),
+            Some(1) => Ok(None),
+            _ => Err(failed(&args, first_line(&output))),
+        }
+    }
+
+    fn set(&self, key: &str, value: &str) -> Result<(), GitError> {
+        self.run(&["config", "--local", "--replace-all", key, value], &[]).map(drop)
+    }
+
+    fn finds(&self, program: &str) -> bool {
+        places::program(program, self.variable("PATH"), &self.top).is_some()
+    }
+
+    fn read(&self, path: &Path) -> Result<FileText, GitError> {
+        text_files::read(path).map_err(|error| GitError::File { path: path.to_owned(), said: error.to_string() })
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<(), GitError> {
+        let failed = |error: io::Error| GitError::File { path: path.to_owned(), said: error.to_string() };
+        if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+        }
+        text_files::replace(path, text.as_bytes()).map_err(failed)
+    }
+}
