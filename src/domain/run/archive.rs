@@ -69,7 +69,8 @@ mod tests {
         for (at, name) in names.iter().enumerate() {
             assert_eq!(archive_number(&task, name), u32::try_from(at + 1).ok());
         }
-        for other in ["task-0123456789abcdef-2.json", "task-0123456789abcdef-x.json", "task-0000000000000000.json", "x"] {
+        for other in ["task-0123456789abcdef-2.json", "task-0123456789abcdef-x.json", "task-0000000000000000.json", "x"]
+        {
             assert_eq!(archive_number(&task, other), None, "{other}");
         }
     }

@@ -54,7 +54,12 @@ fn invalid_transitions_are_errors_and_never_silent() {
                     allowed.push(format!("{from} {} {}", command.verb(), next.status));
                 }
                 Err(refusal) => {
-                    assert_eq!(refusal, Refusal::Transition { verb: command.verb(), from }, "{from} {}", command.verb());
+                    assert_eq!(
+                        refusal,
+                        Refusal::Transition { verb: command.verb(), from },
+                        "{from} {}",
+                        command.verb()
+                    );
                 }
             }
         }

@@ -9,6 +9,7 @@ use super::command::Refusal;
 
 use super::identity::Identity;
 use super::record::{Run, Status};
+use crate::domain::reference::hex;
 
 /// How many hex digits of the digest are shown and asked for.
 const DIGEST_LEN: usize = 12;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::domain::reference::hex;
 use crate::domain::remote::Remote;
 
 /// How a project is told from others.

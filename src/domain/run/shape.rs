@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::identity::{Identity, RemoteKind};
 use super::record::{Blocker, Integrity, ProfileName, Recovery, Run, Setting, Stage, Status, TaskId};
 use crate::domain::json;
+use crate::domain::reference::hex;
 use crate::domain::time::Time;
 
 /// The version of the form.
@@ -30,7 +31,10 @@ impl fmt::Display for Corrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsupported(version) => {
-                write!(f, "it is of schema {version}, this program reads {SCHEMA}: it needs another version of the-loop")
+                write!(
+                    f,
+                    "it is of schema {version}, this program reads {SCHEMA}: it needs another version of the-loop"
+                )
             }
             Self::Invalid(reason) => f.write_str(reason),
         }
@@ -213,7 +217,8 @@ impl FileIdentity {
     }
 
     fn into_identity(self) -> Result<Identity, Corrupt> {
-        let kind = RemoteKind::by_word(&self.remote.kind).ok_or_else(|| no("identity.remote.kind", &self.remote.kind))?;
+        let kind =
+            RemoteKind::by_word(&self.remote.kind).ok_or_else(|| no("identity.remote.kind", &self.remote.kind))?;
         let fingerprint = self.remote.fingerprint;
         let is_digest = fingerprint.len() == 64 && fingerprint.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if !is_digest {
@@ -259,7 +264,8 @@ fn time(field: &str, text: &str) -> Result<Time, Corrupt> {
 }
 
 fn stage(field: &str, number: u64) -> Result<Stage, Corrupt> {
-    Stage::new(number).ok_or_else(|| invalid(format!("`{field}` is {number}; there are the stages 0 to {}", Stage::LAST)))
+    Stage::new(number)
+        .ok_or_else(|| invalid(format!("`{field}` is {number}; there are the stages 0 to {}", Stage::LAST)))
 }
 
 fn no(field: &str, value: &str) -> Corrupt {

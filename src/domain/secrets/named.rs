@@ -57,8 +57,18 @@ pub fn is_secret(kind: &str, value: &str, quoted: bool) -> bool {
 pub fn kind_of(key: &str) -> Option<&'static str> {
     let low = key.to_ascii_lowercase().replace(['-', '_'], "");
     let kinds = [
-        "passwd", "password", "passphrase", "pwd", "secret", "token", "apikey", "accesskey", "authkey", "privatekey",
-        "clientkey", "credential",
+        "passwd",
+        "password",
+        "passphrase",
+        "pwd",
+        "secret",
+        "token",
+        "apikey",
+        "accesskey",
+        "authkey",
+        "privatekey",
+        "clientkey",
+        "credential",
     ];
     kinds.into_iter().find(|kind| low.contains(kind))
 }

@@ -31,9 +31,17 @@ pub const RULES: &[Rule] = &[
     token("gitlab-token", "GitLab tokens", r"\bgl(?:pat|oas|dt|rt|cbt|ptt|ft|imt|agent|soat|ffct)-[0-9A-Za-z_.-]{20,}"),
     token("aws-access-key", "AWS access keys", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
     token("google-api-key", "Google API keys", r"\bAIza[0-9A-Za-z_-]{35}"),
-    token("google-oauth-token", "Google OAuth tokens and secrets", r"\b(?:ya29\.[0-9A-Za-z_-]{20,}|GOCSPX-[0-9A-Za-z_-]{28})"),
+    token(
+        "google-oauth-token",
+        "Google OAuth tokens and secrets",
+        r"\b(?:ya29\.[0-9A-Za-z_-]{20,}|GOCSPX-[0-9A-Za-z_-]{28})",
+    ),
     token("slack-token", "Slack tokens", r"\bxox[abeoprs]-[0-9A-Za-z-]{20,}|\bxapp-[0-9A-Za-z-]{20,}"),
-    token("slack-webhook", "Slack webhook addresses", r"https://hooks\.slack\.com/(?:services|workflows)/(?P<secret>[0-9A-Za-z/]{20,})"),
+    token(
+        "slack-webhook",
+        "Slack webhook addresses",
+        r"https://hooks\.slack\.com/(?:services|workflows)/(?P<secret>[0-9A-Za-z/]{20,})",
+    ),
     token("stripe-key", "Stripe keys", r"\b(?:sk|rk)_(?:live|test)_[0-9A-Za-z]{16,}"),
     token("npm-token", "npm tokens", r"\bnpm_[0-9A-Za-z]{36,}"),
     token("pypi-token", "PyPI tokens", r"\bpypi-AgE[0-9A-Za-z_-]{50,}"),
@@ -56,7 +64,11 @@ pub const RULES: &[Rule] = &[
         "addresses with a password, or with a token for a user",
         r"\b[A-Za-z][A-Za-z0-9+.-]*://(?P<secret>[^\s/?#<>{}:\x22'@]*:[^\s/?#<>{}\x22']+)@[^\s/@]",
     ),
-    token("authorization", "values of `Authorization` headers", r"(?i)\bauthorization\b[\x22']?\s*[:=]\s*[\x22']?(?:bearer|basic|token|negotiate)\s+(?P<secret>[0-9A-Za-z+/=_.~-]{8,})"),
+    token(
+        "authorization",
+        "values of `Authorization` headers",
+        r"(?i)\bauthorization\b[\x22']?\s*[:=]\s*[\x22']?(?:bearer|basic|token|negotiate)\s+(?P<secret>[0-9A-Za-z+/=_.~-]{8,})",
+    ),
     token("bearer", "bearer tokens", r"\b[Bb]earer\s+(?P<secret>[0-9A-Za-z+/=_.~-]{20,})"),
 ];
 

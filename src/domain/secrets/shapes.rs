@@ -2,8 +2,26 @@
 
 /// Words of texts that stand where a secret will stand.
 const EXAMPLES: &[&str] = &[
-    "example", "placeholder", "changeme", "change-me", "change_me", "redacted", "withheld", "dummy", "sample", "insert",
-    "yourtoken", "your-", "your_", "not-a-", "notareal", "fake", "todo", "password123", "secret-here", "token-here",
+    "example",
+    "placeholder",
+    "changeme",
+    "change-me",
+    "change_me",
+    "redacted",
+    "withheld",
+    "dummy",
+    "sample",
+    "insert",
+    "yourtoken",
+    "your-",
+    "your_",
+    "not-a-",
+    "notareal",
+    "fake",
+    "todo",
+    "password123",
+    "secret-here",
+    "token-here",
 ];
 
 /// Whether a value is plainly an example or a template: one character again and again behind its beginning, a word that

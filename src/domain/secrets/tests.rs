@@ -19,7 +19,8 @@ fn stateless() -> String {
 }
 
 fn pem(end: &str) -> String {
-    ["-----BEGIN RSA PRIVATE ", "KEY-----", end, "MIIE", &"Ab0".repeat(20), end, "-----END RSA PRIVATE ", "KEY-----"].concat()
+    ["-----BEGIN RSA PRIVATE ", "KEY-----", end, "MIIE", &"Ab0".repeat(20), end, "-----END RSA PRIVATE ", "KEY-----"]
+        .concat()
 }
 
 fn rules_in(text: &str) -> Vec<&'static str> {
@@ -167,7 +168,10 @@ fn a_document_is_scanned_by_texts_keys_and_names_and_the_report_shows_no_value()
     }))
     .expect_err("secrets");
     let said = leaks.to_string();
-    assert!(said.contains("`a[0].note`") && said.contains("`settings.apiToken`") && said.contains("`[withheld]`"), "{said}");
+    assert!(
+        said.contains("`a[0].note`") && said.contains("`settings.apiToken`") && said.contains("`[withheld]`"),
+        "{said}"
+    );
     assert!(!said.contains("a1B2") && !said.contains(&value), "{said}");
     assert!(Scanned::json(json!({"head": "a436c10a95a71de7854079411ff9411ddfbb1de1", "token": "", "n": null})).is_ok());
 }
