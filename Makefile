@@ -1,6 +1,6 @@
 # Every target says what it does; `make` prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build corpus test lint docs demo bench install
+.PHONY: help setup build corpus interop test lint docs demo bench install
 
 CARGO ?= cargo
 # Only what is not run as root needs to ask for it.
@@ -17,6 +17,10 @@ build: ## build the release binary
 
 corpus: ## fetch GitHub's example payloads, with npm, for the tests over them
 	./tests/it/corpus/fetch
+
+interop: ## install the earlier system, with Python, and let both work on the same files
+	./tests/it/interop/install
+	$(CARGO) test --test it interop
 
 test: ## run everything that CI runs
 	$(CARGO) test

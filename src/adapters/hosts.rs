@@ -9,7 +9,7 @@ use crate::domain::config;
 use crate::domain::harness::Mode;
 use crate::domain::ids::BatchId;
 use crate::domain::ports::{
-    DeliverRequest, Delivered, Pane, PasteStyle, Remembered, Runner, RunnerError, SpawnRequest,
+    DeliverRequest, Delivered, Pane, PasteStyle, Remembered, Runner, RunnerError, SpawnRequest, TakeOver,
 };
 use crate::domain::session::{Life, PaneKey};
 
@@ -74,6 +74,14 @@ impl Runner for Hosts {
 
     fn submit(&self, request: &DeliverRequest) -> Delivered {
         self.of(&request.life).submit(request)
+    }
+
+    /// Where a new session would be a process, there is no tmux to ask, or none that is wanted.
+    fn take_over(&self, request: &TakeOver) -> Result<Option<Life>, RunnerError> {
+        match self.chosen {
+            Mode::Terminal => self.tmux.take_over(request),
+            Mode::Once => Ok(None),
+        }
     }
 
     fn panes(&self) -> Result<Vec<Pane>, RunnerError> {

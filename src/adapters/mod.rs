@@ -4,6 +4,7 @@ pub mod claude_files;
 pub mod config_edit;
 pub mod config_files;
 pub mod earlier_daemon;
+pub mod earlier_files;
 mod environment;
 pub mod event_log;
 pub mod git;

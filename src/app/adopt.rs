@@ -61,7 +61,12 @@ impl App {
             return Ok(Adoption::default());
         }
         let settings = self.settings();
-        let adoption = self.adopt_watched(|tx, dir| watched_by(tx, event, &settings.policy, dir), false)?;
+        let touched = |tx: &ReadTx<'_>| touched_by(tx, event, &settings.policy);
+        let watched = |tx: &ReadTx<'_>, dir: &str| watch(tx, dir, touched(tx)?);
+        let mut adoption = self.adopt_watched(watched, false)?;
+        if self.has_earlier()? {
+            adoption.merge(self.adopt_earlier(&self.parts.store.read(touched)?)?);
+        }
         if let Some(item) = about.filter(|_| adoption.changed.is_empty()) {
             self.glances.note(item, now);
         }
@@ -73,7 +78,9 @@ impl App {
     /// # Errors
     /// As [`App::adopt_for`].
     pub fn adopt_items(&self, items: &[WorkItemRef]) -> Result<Adoption, PortableError> {
-        self.adopt_watched(|tx, dir| items.iter().map(|item| Watched::read(tx, dir, item.clone())).collect(), true)
+        let mut adoption = self.adopt_watched(|tx, dir| watch(tx, dir, items.to_vec()), true)?;
+        adoption.merge(self.adopt_earlier(items)?);
+        Ok(adoption)
     }
 
     /// Takes in every file of the folder that changed: at the start, and with each cycle.
@@ -96,7 +103,7 @@ impl App {
                 items.push(news.record.reference);
             }
         })?;
-        self.adopt_items(&items)
+        self.adopt_watched(|tx, dir| watch(tx, dir, items.clone()), true)
     }
 
     fn adopt_watched(
@@ -264,8 +271,12 @@ impl Watched {
     }
 }
 
+fn watch(tx: &impl View, dir: &str, items: Vec<WorkItemRef>) -> Result<Vec<Watched>, StoreError> {
+    items.into_iter().map(|item| Watched::read(tx, dir, item)).collect()
+}
+
 /// The items an event can touch, and the owners of the pull requests among them.
-fn watched_by(tx: &impl View, event: &Event, policy: &Policy, dir: &str) -> Result<Vec<Watched>, StoreError> {
+fn touched_by(tx: &impl View, event: &Event, policy: &Policy) -> Result<Vec<WorkItemRef>, StoreError> {
     let mut items: Vec<WorkItemRef> = Vec::new();
     for reference in view::touched(tx, event, policy)? {
         for owner in tx.owners(&reference.key())? {
@@ -277,5 +288,5 @@ fn watched_by(tx: &impl View, event: &Event, policy: &Policy, dir: &str) -> Resu
     }
     let mut seen = std::collections::HashSet::new();
     items.retain(|item| seen.insert(item.key()));
-    items.into_iter().map(|item| Watched::read(tx, dir, item)).collect()
+    Ok(items)
 }

@@ -101,6 +101,7 @@ mod tests {
             store: parts.store.clone(),
             runner: Arc::clone(&parts.runner),
             portable: Arc::clone(&parts.portable),
+            earlier: Arc::new(()),
             harness_files: Arc::clone(&parts.harness_files),
             clock: Arc::clone(&parts.clock),
             ids: Arc::new(Others(CountingIds::default(), sees_others_live)),

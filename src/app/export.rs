@@ -4,11 +4,11 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
-use super::App;
 use super::portable::{Adoption, Incoming, Known, Loaded, Plan, PortableError, dir_of, say_once};
 use super::progress::{Progress, Unheard};
 use super::pruned::Pruned;
 use super::request::{Exported, HeldFile};
+use super::{App, earlier};
 use crate::domain::decide::Urgency;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::portable::files::{Export, Held, Look, Written};
@@ -222,6 +222,9 @@ impl Outcome {
             Self::Written { incoming, plan, entry } => {
                 log(tx, entry.as_ref(), now)?;
                 // An item that changed meanwhile is exported again; what the file knew is taken in by adoption.
+                if loaded.has_ledger {
+                    earlier::forget_ledger(tx, &key)?;
+                }
                 let Some(adoption) = incoming.apply(tx, loaded, plan)? else { return Ok(Adoption::default()) };
                 if !adoption.marked {
                     tx.clear_mark(&key)?;

@@ -143,11 +143,10 @@ pub(super) const fn state_word(state: &SessionState) -> &'static str {
 /// A record in the earlier system's shape, pull requests one level deep.
 fn record(item: &Item, endpoints: &[Session]) -> Value {
     let mut record = item.session.as_ref().map_or(Value::Null, entry);
-    if let Value::Object(fields) = &mut record {
-        fields.insert("url".into(), item.reference.url().into());
-        if !endpoints.is_empty() {
-            fields.insert("pullRequests".into(), endpoints.iter().map(entry).collect());
-        }
+    if let Value::Object(fields) = &mut record
+        && !endpoints.is_empty()
+    {
+        fields.insert("pullRequests".into(), endpoints.iter().map(entry).collect());
     }
     record
 }
@@ -158,19 +157,24 @@ fn entry(session: &Session) -> Value {
         SessionState::Closing(_) | SessionState::Closed { .. } => "closed",
         _ => "active",
     };
-    let mut entry = json!({
-        "workItem": { "ref": session.reference.to_string() },
+    let repo = session.reference.repo();
+    // Whoever reads such records needs each of these as text; what is not known is empty there.
+    json!({
+        "workItem": {
+            "ref": session.reference.to_string(),
+            "provider": repo.provider(),
+            "owner": repo.owner(),
+            "repo": repo.name(),
+            "number": session.reference.number(),
+        },
         "harness": session.harness,
-        "harnessSessionId": session.conversation.as_ref().map(|id| id.as_str()),
-        "cwd": session.cwd.as_ref().map(|cwd| cwd.display().to_string()),
+        "harnessSessionId": session.conversation.as_ref().map_or("", |id| id.as_str()),
+        "cwd": session.cwd.as_ref().map_or_else(String::new, |cwd| cwd.display().to_string()),
         "status": status,
         "createdAt": session.created_at.to_string(),
         "lastEventAt": session.last_event_at.map(|at| at.to_string()),
-        "tmuxTarget": session.in_terminal().map(|life| life.session.clone()),
+        "tmuxTarget": session.in_terminal().map_or("", |life| life.session.as_str()),
         "recentDeliveries": [],
-    });
-    if let Value::Object(fields) = &mut entry {
-        fields.retain(|_, value| !value.is_null());
-    }
-    entry
+        "url": (repo.provider() == "github").then(|| session.reference.url()),
+    })
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use crate::domain::ids::InstanceId;
 use crate::domain::portable::FolderId;
-use crate::domain::ports::{Clock, HarnessFiles, Ids, PortableFiles, Runner};
+use crate::domain::ports::{Clock, EarlierFiles, HarnessFiles, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
 pub mod adopt;
@@ -13,6 +13,7 @@ pub mod carry;
 pub mod command;
 mod dispatch;
 pub mod doctor;
+pub mod earlier;
 pub mod errand;
 #[cfg(test)]
 mod evidence;
@@ -37,6 +38,7 @@ mod upkeep;
 mod view;
 mod work;
 
+use earlier::Earlier;
 use glances::Glances;
 use in_flight::InFlight;
 use progress::{Progress, Unheard};
@@ -52,6 +54,7 @@ pub struct App {
     glances: Arc<Glances>,
     /// Hears how far long work is.
     heard: Arc<dyn Progress>,
+    earlier: Arc<Earlier>,
 }
 
 /// What the product is made of.
@@ -64,6 +67,8 @@ pub struct Parts {
     pub harness_files: Arc<dyn HarnessFiles>,
     /// The folder of portable records.
     pub portable: Arc<dyn PortableFiles>,
+    /// What the earlier system left.
+    pub earlier: Arc<dyn EarlierFiles>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Fresh ids.
@@ -83,6 +88,7 @@ impl App {
             folder: Arc::default(),
             glances: Arc::default(),
             heard: Arc::new(Unheard),
+            earlier: Arc::default(),
         }
     }
 

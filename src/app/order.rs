@@ -1,6 +1,6 @@
 //! Orders: what changes the store on the operator's word, whoever owns it.
 
-use super::request::{Order, Request, Response, Trouble};
+use super::request::{Order, Request, ResetScope, Response, Trouble};
 use super::{App, look};
 use crate::domain::portable::Command;
 use crate::domain::reference::{RefKey, WorkItemRef};
@@ -40,10 +40,24 @@ impl App {
         match order {
             Order::Command { item, word, actor } => Ok(self.obey(item, word, actor)?),
             Order::ByHand { item, act } => self.by_hand(item, act),
-            Order::Reset(scope) => self.reset(scope),
+            Order::Reset(scope) => {
+                let adopted = match scope {
+                    ResetScope::All => self.adopt_earlier_first()?.lanes,
+                    ResetScope::Items(_) => Vec::new(),
+                };
+                let mut answered = self.reset(scope)?;
+                answered.lanes.extend(adopted);
+                Ok(answered)
+            }
             Order::Retry(id) => self.retry(id),
             Order::Drop(id) => Ok(Answered::only(Response::Dispatched(self.drop_entry(id)?))),
-            Order::Export => Ok(Answered::only(Response::Exported(self.export_all()?.exported))),
+            Order::Export => {
+                let mut adopted = self.adopt_earlier_first()?;
+                let run = self.export_all()?;
+                adopted.merge(run.adoption);
+                // Nothing is written for their sake: it was just done.
+                Ok(Answered { response: Response::Exported(run.exported), lanes: adopted.lanes, items: Vec::new() })
+            }
             Order::ExportItems(items) => Ok(Answered::only(Response::Exported(self.export_items(items)?.exported))),
             Order::PruneFiles(days) => Ok(Answered::only(Response::Exported(self.prune_files(*days)?.exported))),
             Order::MarkGone(items) => {

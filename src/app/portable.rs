@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
+use super::{Settings, earlier};
 use crate::domain::decide::Urgency;
 use crate::domain::item::Item;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::portable::files::FileError;
-use crate::domain::portable::{Conflict, FolderId, Hold, Intake, Record, Stamp, take_in};
+use crate::domain::portable::{Conflict, FolderId, Hold, Intake, Record, Section, Stamp, take_in};
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::time::Time;
 use crate::store::{StoreError, View, WriteTx};
@@ -92,6 +92,8 @@ pub(super) struct Loaded {
     pub file: Option<(String, Known)>,
     /// What people were last told about the file.
     pub said: Option<String>,
+    /// Whether the record holds what an old `poll` had beside the comments, which the file has yet to be given.
+    pub has_ledger: bool,
 }
 
 impl Loaded {
@@ -99,10 +101,15 @@ impl Loaded {
     pub fn read(tx: &impl View, dir: Option<&str>, reference: &WorkItemRef) -> Result<Self, StoreError> {
         let key = reference.key();
         let item = tx.item(&key)?.unwrap_or_else(|| Item::new(reference.clone()));
-        let record = Record::from_store(&item, tx.seen(&key)?);
+        let mut record = Record::from_store(&item, tx.seen(&key)?);
+        let ledger = earlier::ledger(tx, &key)?;
+        let has_ledger = ledger.is_some();
+        if let (Some(ledger), Section::Present(poll)) = (ledger, &mut record.poll) {
+            poll.take_ledger(ledger);
+        }
         let stamp = dir.map(|dir| tx.stamp(dir, &key)).transpose()?.flatten();
         let file = stamp.and_then(|stamp| Some((stamp.file, Known::parse(&stamp.stamp)?)));
-        Ok(Self { item, record, file, said: said(tx, &key)? })
+        Ok(Self { item, record, file, said: said(tx, &key)?, has_ledger })
     }
 
     pub fn key(&self) -> RefKey {
@@ -216,7 +223,7 @@ impl Incoming {
 }
 
 /// What was held goes on, and what piled up meanwhile is one digest.
-fn release(tx: &mut WriteTx<'_>, mut item: Item, now: Time) -> Result<(), StoreError> {
+pub(super) fn release(tx: &mut WriteTx<'_>, mut item: Item, now: Time) -> Result<(), StoreError> {
     let key = item.reference.key();
     for mut endpoint in tx.endpoints(&key)? {
         endpoint.resumed_at = Some(now);
@@ -237,15 +244,26 @@ pub(super) fn say_once(
     entry: LogEntry,
     now: Time,
 ) -> Result<(), StoreError> {
-    let name = said_name(&item.key());
-    match (tx.meta(&name)?, text) {
+    tell_once(tx, &said_name(&item.key()), item, text, entry, now)
+}
+
+/// As [`say_once`]; what was told last is kept under `name`.
+pub(super) fn tell_once(
+    tx: &mut WriteTx<'_>,
+    name: &str,
+    item: &WorkItemRef,
+    text: Option<&str>,
+    entry: LogEntry,
+    now: Time,
+) -> Result<(), StoreError> {
+    match (tx.meta(name)?, text) {
         (Some(said), Some(text)) if said == text => Ok(()),
         (_, Some(text)) => {
-            tx.put_meta(&name, text)?;
+            tx.put_meta(name, text)?;
             let entry = entry.with("workItem", item.to_string()).with("reason", text);
             tx.append_journal(&entry, now).map(drop)
         }
-        (Some(_), None) => tx.remove_meta(&name).map(drop),
+        (Some(_), None) => tx.remove_meta(name).map(drop),
         (None, None) => Ok(()),
     }
 }

@@ -210,7 +210,8 @@ fn own(setting: &Setting, store: Store, order: &Order, heard: Arc<dyn Progress>)
     heard.begins(items.len());
     let exported = items.chunks(FILES).try_for_each(|items| moment.app.export_items(items).map(drop));
     let mut errands = Vec::new();
-    for lane in &lanes {
+    // What an export sets free is left to a daemon: this app knows no servers.
+    for lane in lanes.iter().filter(|_| !matches!(order, Order::Export)) {
         errands.extend(moment.app.next_errand(lane)?);
     }
     moment.app.recount(&mut response)?;

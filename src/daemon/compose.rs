@@ -10,6 +10,7 @@ use std::sync::{Arc, RwLock};
 use super::control::Place;
 use crate::adapters::claude_files::ClaudeFiles;
 use crate::adapters::config_files::{CONFIG_VARIABLE, ConfigFileError};
+use crate::adapters::earlier_files::EarlierTree;
 use crate::adapters::hosts::{self, Hosts};
 use crate::adapters::portable_files::{Nowhere, PortableDir};
 use crate::adapters::process_runner::ProcessConfig;
@@ -122,6 +123,7 @@ impl Setting {
             runner: Arc::new(Hosts::new(self.mode(), self.tmux(servers)?, self.processes())),
             harness_files: Arc::new(self.claude_files()),
             portable: self.portable(),
+            earlier: Arc::new(EarlierTree::new(&self.layout, &self.home.dir)),
             clock: Arc::new(SystemClock),
             instance: ids.instance(),
             ids,

@@ -113,9 +113,12 @@ impl Exporter {
     }
 
     fn look(&mut self) {
-        match self.app.adopt_folder() {
-            Ok(adoption) => self.adopted(adoption),
-            Err(error) => self.told.tell(&self.sink, Some(trouble(&error))),
+        // What the files say wins over the earlier system's old tree.
+        for adopted in [App::adopt_folder, App::adopt_earlier_tree].map(|adopt| adopt(&self.app)) {
+            match adopted {
+                Ok(adoption) => self.adopted(adoption),
+                Err(error) => self.told.tell(&self.sink, Some(trouble(&error))),
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod decide;
+pub mod earlier;
 pub mod effect;
 pub mod entry;
 pub mod event;

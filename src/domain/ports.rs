@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::earlier::Tree;
 use super::git::{FileText, GitError, Judged};
 use super::harness::Mode;
 use super::ids::{BatchId, ConversationId, InstanceId};
@@ -53,6 +54,19 @@ pub struct SpawnRequest {
     pub argv: Vec<String>,
     /// Variables the session gets beside the server's scrubbed environment.
     pub env: Vec<(String, String)>,
+}
+
+/// A session that the earlier system started, to be taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakeOver {
+    /// Key the pane is to carry.
+    pub key: PaneKey,
+    /// The id of the store, to be kept on the pane.
+    pub store: String,
+    /// The endpoint's reference, to be kept on the pane.
+    pub reference: WorkItemRef,
+    /// Its name, as tmux keeps it.
+    pub session_name: String,
 }
 
 /// How a harness takes text.
@@ -202,6 +216,12 @@ pub trait Runner: Send + Sync {
     ) -> Result<Remembered, RunnerError>;
     /// Submits what was pasted, under the same condition as a delivery.
     fn submit(&self, request: &DeliverRequest) -> Delivered;
+    /// Takes over a session that the earlier system started on the user's own server: its pane gets our marks. `None`
+    /// when there is surely none of this name that runs.
+    fn take_over(&self, request: &TakeOver) -> Result<Option<Life>, RunnerError> {
+        let _ = request;
+        Ok(None)
+    }
     /// All panes that carry our marks. An empty list is sure; `Unreachable` is not.
     fn panes(&self) -> Result<Vec<Pane>, RunnerError>;
     /// Ends the harness of a pane that carries `key`: SIGTERM to its group, grace, SIGKILL. Ending what is gone is done.
@@ -318,4 +338,17 @@ pub trait Git {
     fn read(&self, path: &Path) -> Result<FileText, GitError>;
     /// Gives a file this content, whole or not at all; a link is not followed.
     fn write(&self, path: &Path, text: &str) -> Result<(), GitError>;
+}
+
+/// What the earlier system left under the state root.
+pub trait EarlierFiles: Send + Sync {
+    /// Everything there is; `None` when no file can have changed since the last time, unless `anew`.
+    fn read(&self, anew: bool) -> Option<Tree>;
+}
+
+/// Where no earlier system was.
+impl EarlierFiles for () {
+    fn read(&self, _: bool) -> Option<Tree> {
+        None
+    }
 }

@@ -109,6 +109,11 @@ impl RepoRef {
         }
     }
 
+    /// Who hosts it: `github`.
+    pub fn provider(&self) -> &str {
+        &self.provider
+    }
+
     /// The host, `github.com` included.
     pub fn host(&self) -> &str {
         &self.host

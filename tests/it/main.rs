@@ -6,6 +6,7 @@
 mod cli;
 mod corpus;
 mod git;
+mod interop;
 #[path = "../support/payloads.rs"]
 mod payloads;
 mod portable;
@@ -14,3 +15,4 @@ mod program;
 mod receiver;
 mod support;
 mod tmux;
+mod upgrade;

@@ -205,6 +205,7 @@ impl World {
             harness_files: Arc::new(the_loop::adapters::claude_files::ClaudeFiles::new(None, None)),
             runner: (self.plan.wrap)(self.terminal.clone()),
             portable: (self.plan.wrap_folder)(self.folder.clone()),
+            earlier: Arc::new(()),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             ids,
             instance: InstanceId(format!("life-{}", self.lives)),

@@ -6,7 +6,7 @@ use crate::domain::portable::date::without_undated;
 use crate::domain::portable::files::{Export, FileError, Held, Replaced, Written};
 use crate::domain::portable::join::join_preferring_ours;
 use crate::domain::portable::{
-    Beaten, Conflict, Joined, Record, RefusalKind, Stamp, Volatile, join, render, same_meaning,
+    Beaten, Conflict, Joined, Record, RefusalKind, Stamp, Volatile, join, render, same_meaning, says_all,
 };
 
 use super::find::{Found, find};
@@ -318,7 +318,7 @@ impl<'r> Work<'r> {
     }
 
     fn says_the_same(&self, current: &ReadFile) -> bool {
-        same_meaning(&self.want, &current.record, Volatile::Ignored)
+        says_all(&current.record, &self.want)
     }
 
     fn take_in_files(&mut self, current: &ReadFile, others: &[ReadFile]) -> Result<(), Held> {

@@ -10,6 +10,7 @@ mod panes;
 mod recall;
 mod server;
 mod spawn;
+mod take_over;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -20,7 +21,7 @@ use std::time::Duration;
 use super::environment;
 use crate::domain::ids::BatchId;
 use crate::domain::ports::{
-    DeliverRequest, Delivered, Pane, PasteStyle, Remembered, Runner, RunnerError, SpawnRequest,
+    DeliverRequest, Delivered, Pane, PasteStyle, Remembered, Runner, RunnerError, SpawnRequest, TakeOver,
 };
 use crate::domain::session::{Life, PaneKey};
 
@@ -156,6 +157,10 @@ impl Runner for Tmux {
 
     fn submit(&self, request: &DeliverRequest) -> Delivered {
         self.submit_pasted(request)
+    }
+
+    fn take_over(&self, request: &TakeOver) -> Result<Option<Life>, RunnerError> {
+        self.mark_earlier(request)
     }
 
     fn panes(&self) -> Result<Vec<Pane>, RunnerError> {

@@ -7,7 +7,8 @@ use super::panes::{LIFE, Listing, parse_life};
 use super::server::{Trouble, args, literal};
 use crate::adapters::processes;
 use crate::domain::ports::{Pane, RunnerError, SpawnRequest};
-use crate::domain::session::{Life, Liveness};
+use crate::domain::reference::WorkItemRef;
+use crate::domain::session::{Life, Liveness, PaneKey};
 
 const LOOK: Duration = Duration::from_millis(20);
 /// How long tmux may take to notice that a program ended.
@@ -83,7 +84,7 @@ impl Tmux {
         words.extend(args(&["-P", "-F", LIFE, "--"]));
         words.extend(program(&request.argv));
         let target = format!("={name}:");
-        words.extend(marks(request, &target));
+        words.extend(marks((&request.key, &request.reference, &request.store), &target));
         if passes {
             // A person who attaches from a shell without these variables does not take them away, and the server
             // keeps none of them for sessions that are started after the list has changed.
@@ -206,7 +207,7 @@ fn respawn(request: &SpawnRequest, life: &Life) -> Vec<String> {
     words.extend(place(request));
     words.push("--".into());
     words.extend(program(&request.argv));
-    words.extend(marks(request, &life.pane));
+    words.extend(marks((&request.key, &request.reference, &request.store), &life.pane));
     words.extend(args(&[";", "display-message", "-p", "-t", &life.pane, LIFE]));
     words
 }
@@ -228,12 +229,13 @@ fn program(argv: &[String]) -> Vec<String> {
     shell.into_iter().chain(argv.iter().map(|argument| literal(argument))).collect()
 }
 
-fn marks(request: &SpawnRequest, target: &str) -> Vec<String> {
-    let reference = request.reference.to_string();
+/// What makes a pane ours: key, reference and store.
+pub(super) fn marks((key, reference, store): (&PaneKey, &WorkItemRef, &str), target: &str) -> Vec<String> {
+    let reference = reference.to_string();
     let marks = [
-        ("@the-loop-key", request.key.as_str()),
+        ("@the-loop-key", key.as_str()),
         ("@the-loop-ref", &reference),
-        ("@the-loop-store", &request.store),
+        ("@the-loop-store", store),
         ("remain-on-exit", "on"),
     ];
     let set = |(name, value): (&str, &str)| args(&[";", "set-option", "-p", "-t", target, name, &literal(value)]);

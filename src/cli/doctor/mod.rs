@@ -2,6 +2,7 @@
 
 mod configuration;
 mod daemon;
+mod earlier;
 mod fix;
 mod git;
 mod places;
@@ -102,6 +103,7 @@ fn look(setting: &Setting, notes: &[String], out: &Output) -> Vec<Finding> {
     findings.extend(store::look(setting));
     findings.extend(portable::look(setting, out));
     findings.extend(git::look(setting));
+    findings.extend(earlier::look(setting));
     findings
 }
 

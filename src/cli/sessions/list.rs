@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::other_folder::OtherFolder;
 use crate::adapters::system::SystemClock;
 use crate::app::look;
 use crate::app::request::{Look, Response, SessionRow};
@@ -19,8 +20,16 @@ pub struct Args {}
 const HEAD: [&str; 7] = ["Work item", "Harness", "Session id", "Tmux", "Status", "Control", "Last event"];
 
 /// Prints all sessions.
-pub(super) fn run(_: &Args, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
-    let rows = sessions(setting)?;
+pub(super) fn run(
+    _: &Args,
+    context: &Context,
+    setting: &Setting,
+    folder: Option<&OtherFolder>,
+) -> Result<Exit, Failure> {
+    let mut rows = sessions(setting)?;
+    if let Some(folder) = folder {
+        folder.show_in_rows(&mut rows)?;
+    }
     context.out.result(|| json!({ "sessions": rows }), || table(&rows))?;
     if rows.is_empty() {
         context.out.note("no sessions");

@@ -7,6 +7,7 @@ use super::exit::{Exit, Failure, Kind};
 use super::setting;
 use super::work_item::WorkItemArg;
 pub(super) use list::local_time;
+use other_folder::OtherFolder;
 
 use crate::daemon::compose::Setting;
 use crate::domain::portable::Command;
@@ -15,6 +16,7 @@ mod attach;
 mod close;
 mod link_pr;
 mod list;
+mod other_folder;
 mod register;
 mod reset;
 mod say;
@@ -28,7 +30,7 @@ pub struct Args {
     /// Use the store in this directory instead of the configured one; portable files are left alone
     #[arg(long, global = true, value_name = "DIR", display_order = 90)]
     registry_dir: Option<PathBuf>,
-    /// Name another directory of portable files than the configured one; they are left alone
+    /// Show what the portable files in this directory say; nothing is taken from them or written there
     #[arg(long, global = true, value_name = "DIR", display_order = 91)]
     portable_dir: Option<PathBuf>,
     #[command(subcommand)]
@@ -73,16 +75,9 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
             return Err(Failure::new(Kind::Usage, what).hint("name the directory that holds a `state.redb`"));
         }
     }
-    let portable = args.portable_dir.as_deref().map(|dir| context.cwd().join(dir));
-    if let Some(dir) = portable.filter(|dir| !is_same(dir, setting.layout.portable_dir())) {
-        if !dir.is_dir() {
-            let what = format!("`--portable-dir`: `{}` is no directory", dir.display());
-            return Err(Failure::new(Kind::Usage, what).hint("name one that exists"));
-        }
-        setting.layout = setting.layout.with_portable_dir(dir);
-        setting.is_view = true;
-    }
-    act(&args.action, context, &setting)
+    let portable = args.portable_dir.as_ref().map(|dir| OtherFolder::of(&context.cwd().join(dir), &setting));
+    let folder = portable.transpose()?.flatten();
+    act(&args.action, context, &setting, folder.as_ref())
 }
 
 /// Whether both are one directory, however they are written.
@@ -90,15 +85,19 @@ fn is_same(dir: &Path, configured: &Path) -> bool {
     dir == configured || dir.canonicalize().is_ok_and(|dir| configured.canonicalize().is_ok_and(|other| dir == other))
 }
 
-fn act(action: &Action, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
+fn act(action: &Action, context: &Context, setting: &Setting, folder: Option<&OtherFolder>) -> Result<Exit, Failure> {
+    let changes = !matches!(action, Action::List(_) | Action::Show(_) | Action::Attach(_));
+    if let Some(folder) = folder.filter(|_| changes) {
+        return Err(folder.refuse());
+    }
     match action {
-        Action::List(args) => list::run(args, context, setting),
-        Action::Show(item) => show::run(item, context, setting),
+        Action::List(args) => list::run(args, context, setting, folder),
+        Action::Show(item) => show::run(item, context, setting, folder),
+        Action::Attach(item) => attach::run(item, context, setting),
         Action::Start(args) => say::run(&Command::Start, args, context, setting),
         Action::Stop(args) => say::run(&Command::Stop, args, context, setting),
         Action::Pause(args) => say::run(&Command::Pause, args, context, setting),
         Action::Resume(args) => say::run(&Command::Resume, args, context, setting),
-        Action::Attach(item) => attach::run(item, context, setting),
         Action::Register(args) => register::run(args, context, setting),
         Action::Close(args) => close::run(args, context, setting),
         Action::Reset(args) => reset::run(args, context, setting),

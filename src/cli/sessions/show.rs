@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::list::{local_time, sessions, table};
+use super::other_folder::OtherFolder;
 use crate::adapters::system::SystemClock;
 use crate::app::look;
 use crate::app::request::{Look, Response, SessionDetail, SessionRow};
@@ -63,9 +64,17 @@ fn near(item: &WorkItemRef, rows: &[SessionRow]) -> String {
 }
 
 /// Prints one session.
-pub(super) fn run(arg: &WorkItemArg, context: &Context, setting: &Setting) -> Result<Exit, Failure> {
+pub(super) fn run(
+    arg: &WorkItemArg,
+    context: &Context,
+    setting: &Setting,
+    folder: Option<&OtherFolder>,
+) -> Result<Exit, Failure> {
     let item = item(arg, setting)?;
-    let detail = detail(&item, setting)?;
+    let mut detail = detail(&item, setting)?;
+    if let Some(folder) = folder {
+        folder.show_in(&mut detail)?;
+    }
     context.out.result(|| json!({ "session": detail.session, "detail": detail }), || text(&detail))?;
     Ok(Exit::Done)
 }

@@ -25,6 +25,15 @@ pub fn same_meaning(a: &Record, b: &Record, volatile: Volatile) -> bool {
         && same_poll(&a.poll, &b.poll, volatile)
 }
 
+/// Whether `file` says what `want` says, so that it need not be written; volatile fields aside.
+///
+/// A command over an ending that `commandedAt` does not cover says less: once a writer who keeps the rest as it is clears
+/// it, nothing tells the file from what it was before the command, which is no news.
+pub fn says_all(file: &Record, want: &Record) -> bool {
+    let can_be_cleared = file.ended.is_none() || file.requested_at() <= file.commanded_at;
+    can_be_cleared && same_meaning(want, file, Volatile::Ignored)
+}
+
 fn same_poll(a: &Section<Poll>, b: &Section<Poll>, volatile: Volatile) -> bool {
     match (a, b, volatile) {
         (Section::Present(a), Section::Present(b), Volatile::Ignored) => {

@@ -14,7 +14,7 @@ use crate::domain::policy::Policy;
 use crate::domain::time::Time;
 
 use super::bridge::{Adopted, ControlChange, Report, adopt};
-use super::{Conflict, Control, Ended, Record, Section, Source, Volatile, same_meaning};
+use super::{Conflict, Control, Ended, Record, Section, Source, says_all};
 
 /// What a file brings to an item.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +79,7 @@ pub fn take_in(item: &Item, store: &Record, file: &Record, policy: &Policy, now:
         let file = Record { ended: Some(ended), ended_extra: Map::new(), ..file.clone() };
         adopted = adopt(store, &file, now)?;
     }
-    let settled = same_meaning(&adopted.record, file, Volatile::Ignored);
+    let settled = says_all(file, &adopted.record);
     Ok(Intake { adopted, settled })
 }
 
@@ -268,6 +268,24 @@ mod tests {
             assert_eq!(item.sections.ended.is_some(), !arms);
             assert_eq!(intake.settled, arms, "the file has to say that it ended");
         }
+    }
+
+    #[test]
+    fn k54_k59_a_command_put_over_an_ending_gets_its_time_so_that_clearing_it_shows() {
+        let started = control(Command::Start, Source::Comment, "mona", 20);
+        let ended = Some(Ended { at: at(10), reason: "closed".into() });
+        let theirs =
+            |control, commanded_at| Record { control, ended: ended.clone(), commanded_at, ..file(started.clone()) };
+        let mut item = Item::new(reference());
+        let uncovered = theirs(Section::Present(started.clone()), None);
+        let taken = intake(&item, &uncovered, &policy());
+        taken.apply(&mut item);
+        assert!(taken.adopted.record.is_armed() && !taken.settled, "the file has to be written with `commandedAt`");
+        let covered = theirs(Section::Present(started.clone()), item.sections.commanded_at);
+        assert!(intake(&item, &covered, &policy()).settled);
+        let cleared = intake(&item, &theirs(Section::Tombstone, item.sections.commanded_at), &policy());
+        cleared.apply(&mut item);
+        assert!(!cleared.adopted.record.is_armed() && item.sections.ended.unwrap().at == at(20));
     }
 
     #[test]

@@ -29,7 +29,7 @@ mod properties;
 pub(crate) mod samples;
 
 pub use bridge::{Adopted, ControlChange, Report, adopt, ahead};
-pub use compare::{Volatile, same_meaning};
+pub use compare::{Volatile, same_meaning, says_all};
 pub use intake::{Hold, Intake, take_in};
 pub use join::{Beaten, Conflict, Joined, join};
 pub use parse::{MAX_BYTES, parse, parse_for};

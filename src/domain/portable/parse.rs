@@ -23,12 +23,9 @@ const RESERVED_KEY: &str = "$serde_json::private";
 /// What is wrong and on which line: not UTF-8, not one unambiguous JSON object, conflict markers, no valid `ref`, over
 /// [`MAX_BYTES`], or a known key in another shape than it can have.
 pub fn parse(bytes: &[u8]) -> Result<Record, Refusal> {
+    let fields = object_within(bytes, MAX_BYTES)?;
     let text = text(bytes)?;
-    if let Some(line) = conflict_marker(text) {
-        return Err(Refusal::at(RefusalKind::MergeConflict, line));
-    }
-    let fields = object(text)?;
-    record(fields).map_err(|kind| {
+    record_of(fields).map_err(|kind| {
         let line = match &kind {
             RefusalKind::Shape { at, .. } => line_of(text, &at.split('.').collect::<Vec<_>>()),
             RefusalKind::RefMismatch { .. } => line_of(text, &["control", "ref"]),
@@ -54,11 +51,23 @@ pub fn parse_for(bytes: &[u8], expected: &WorkItemRef) -> Result<Record, Refusal
     ))
 }
 
-/// The text without its byte-order mark.
-fn text(bytes: &[u8]) -> Result<&str, Refusal> {
-    if bytes.len() > MAX_BYTES {
+/// The one unambiguous JSON object that a file of at most `limit` bytes holds.
+///
+/// # Errors
+/// As [`parse`], of a file's text alone.
+pub(in crate::domain) fn object_within(bytes: &[u8], limit: usize) -> Result<Map<String, Value>, Refusal> {
+    if bytes.len() > limit {
         return Err(Refusal::new(RefusalKind::TooLarge));
     }
+    let text = text(bytes)?;
+    match conflict_marker(text) {
+        Some(line) => Err(Refusal::at(RefusalKind::MergeConflict, line)),
+        None => object(text),
+    }
+}
+
+/// The text without its byte-order mark.
+fn text(bytes: &[u8]) -> Result<&str, Refusal> {
     if !bytes.is_empty() && bytes.iter().all(|&byte| byte == 0) {
         return Err(Refusal::new(RefusalKind::Nul));
     }
@@ -102,7 +111,11 @@ fn object(text: &str) -> Result<Map<String, Value>, Refusal> {
     }
 }
 
-fn record(map: Map<String, Value>) -> Result<Record, RefusalKind> {
+/// The record that an object is.
+///
+/// # Errors
+/// No valid `ref`, or a known key in another shape than it can have.
+pub(in crate::domain) fn record_of(map: Map<String, Value>) -> Result<Record, RefusalKind> {
     let mut fields = Fields::new("", map);
     let mut record = Record::new(reference(&mut fields)?);
     // Derived from the reference where it can be; elsewhere it is another version's key.

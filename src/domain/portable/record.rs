@@ -38,6 +38,18 @@ pub struct Poll {
     pub extra: Map<String, Value>,
 }
 
+impl Poll {
+    /// Takes over what only the file keeps: ledgers and keys of other versions. The seen comments stay.
+    pub fn take_ledger(&mut self, from: Self) {
+        let Self { seen_comments: _, comment_attempts, spawn, gave_up, last_polled_at, extra } = from;
+        self.comment_attempts = comment_attempts;
+        self.spawn = spawn;
+        self.gave_up = gave_up;
+        self.extra = extra;
+        self.last_polled_at = self.last_polled_at.max(last_polled_at);
+    }
+}
+
 /// Everything one portable file says about one work item. Times are whole seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {

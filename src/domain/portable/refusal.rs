@@ -20,7 +20,7 @@ pub enum RefusalKind {
     /// Right length, no content: what a power loss leaves.
     #[error("the file holds only NUL bytes")]
     Nul,
-    /// More than [`super::MAX_BYTES`].
+    /// More than [`super::MAX_BYTES`], or what may be read of its kind.
     #[error("the file is larger than 4 MiB")]
     TooLarge,
     /// Not UTF-8.

@@ -13,6 +13,6 @@ mod portable;
 // The simulation uses more of it.
 #[allow(dead_code)]
 #[path = "../../sim/rng.rs"]
-mod rng;
+pub mod rng;
 mod routing;
 mod state;

@@ -1,5 +1,6 @@
 //! The product beside real git: `init`, the merge driver, doctor's part, and work that moves between clones.
 
+mod daemons;
 mod doctor;
 mod driver;
 mod exchange;

@@ -12,12 +12,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use tempfile::TempDir;
+use the_loop::adapters::earlier_files::EarlierTree;
 use the_loop::adapters::portable_files::PortableDir;
 use the_loop::adapters::system::{RandomIds, SystemClock};
 use the_loop::app::{App, Parts, Settings, settings::Workspace};
 use the_loop::domain::decide::Urgency;
 use the_loop::domain::ids::{BatchId, InstanceId, Login};
 use the_loop::domain::item::Item;
+use the_loop::domain::layout::StateLayout;
 use the_loop::domain::log::{EventName, LogEntry};
 use the_loop::domain::policy::Policy;
 use the_loop::domain::portable::files::{Export, FileError, Held, Located, Look, Written};
@@ -26,6 +28,7 @@ use the_loop::domain::portable::{
 };
 use the_loop::domain::ports::{
     Clock, DeliverRequest, Delivered, Pane, PasteStyle, PortableFiles, Remembered, Runner, RunnerError, SpawnRequest,
+    TakeOver,
 };
 use the_loop::domain::reference::WorkItemRef;
 use the_loop::domain::session::{Life, PaneKey, Session, SessionState};
@@ -53,6 +56,13 @@ impl Runner for Nobody {
 
     fn submit(&self, _: &DeliverRequest) -> Delivered {
         Delivered::NotRun("nobody".into())
+    }
+
+    fn take_over(&self, request: &TakeOver) -> Result<Option<Life>, RunnerError> {
+        match request.session_name.as_str() {
+            "silent" => Err(RunnerError::Unreachable("it does not answer".into())),
+            _ => Ok(None),
+        }
     }
 
     fn panes(&self) -> Result<Vec<Pane>, RunnerError> {
@@ -144,6 +154,7 @@ impl Place {
             harness_files: Arc::new(the_loop::adapters::claude_files::ClaudeFiles::new(None, None)),
             runner: Arc::new(Nobody),
             portable: files(root.path().join("portable")),
+            earlier: Arc::new(EarlierTree::new(&StateLayout::new(root.path()), root.path())),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             ids: Arc::new(RandomIds),
             instance: InstanceId("test".into()),

@@ -93,7 +93,8 @@ fn what_tmux_would_take_for_something_else_is_refused_first() {
 
 #[test]
 fn t05_a_new_session_is_marked_by_its_exact_name_and_a_pane_by_its_id() {
-    let exact = marks(&request(), "=loop-7:").join(" ");
+    let asked = request();
+    let exact = marks((&asked.key, &asked.reference, &asked.store), "=loop-7:").join(" ");
     assert_eq!(exact.matches("-t =loop-7: ").count(), 4);
     let again = respawn(&request(), &pane("k", "s", "r", "loop-7", true).life);
     assert!(!again.contains(&"-k".to_owned()));
