@@ -59,13 +59,20 @@ impl WorkTree {
         Ok(tree)
     }
 
-    fn run(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
+    pub(super) fn run(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
         let output = self.answer(args, input)?;
         if output.status.success() { Ok(output) } else { Err(failed(args, first_line(&output))) }
     }
 
+    /// The same working tree, asked with more variables set.
+    pub(super) fn with(&self, variables: impl IntoIterator<Item = (&'static str, OsString)>) -> Self {
+        let mut tree = self.clone();
+        tree.environment.extend(variables.into_iter().map(|(name, value)| (name.into(), value)));
+        tree
+    }
+
     /// Runs git once at the top.
-    fn answer(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
+    pub(super) fn answer(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
         let mut command = Command::new("git");
         command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.args(args).current_dir(&self.top);
@@ -106,23 +113,23 @@ fn clean(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     kept.chain(own.map(|(name, value)| (name.into(), value.into()))).collect()
 }
 
-fn failed(args: &[&str], said: String) -> GitError {
+pub(super) fn failed(args: &[&str], said: String) -> GitError {
     GitError::Failed { command: args.first().copied().unwrap_or_default().to_owned(), said }
 }
 
-fn first_line(output: &Output) -> String {
+pub(super) fn first_line(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().next().unwrap_or_default().trim_start_matches("fatal: ");
     if line.is_empty() { format!("it ended with {}", output.status) } else { line.to_owned() }
 }
 
-fn os_text(bytes: &[u8]) -> &OsStr {
+pub(super) fn os_text(bytes: &[u8]) -> &OsStr {
     use std::os::unix::ffi::OsStrExt as _;
     OsStr::from_bytes(bytes)
 }
 
 /// The pieces of an answer that ends each with NUL.
-fn pieces(output: &Output) -> Vec<String> {
+pub(super) fn pieces(output: &Output) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stdout);
     text.split_terminator('\0').map(str::to_owned).collect()
 }

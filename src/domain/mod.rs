@@ -32,3 +32,4 @@ pub mod time;
 pub mod trail;
 pub mod transcript;
 pub mod trust;
+pub mod verdict;

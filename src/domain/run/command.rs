@@ -265,6 +265,16 @@ fn follow(next: &mut Run, before: &Run, command: &Command) -> Result<(), Refusal
     Ok(())
 }
 
+/// Whether whoever speaks may add to the run: this project's, and this work item's.
+///
+/// # Errors
+/// It is another project's, or another work item's.
+pub fn check_speaker(run: &Run, today: &Identity, actor: &Actor) -> Result<(), Refusal> {
+    run.identity.check(today).map_err(Refusal::Identity)?;
+    let command = Command::Checkpoint { stage: None, note: None, settings: BTreeMap::new() };
+    may_speak(run, &command, actor)
+}
+
 /// Whether the run is this speaker's to change.
 fn may_speak(run: &Run, command: &Command, actor: &Actor) -> Result<(), Refusal> {
     if let (Some(owner), Some(item)) = (&run.work_item, &actor.work_item)

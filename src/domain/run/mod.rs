@@ -7,14 +7,16 @@ mod archive;
 mod command;
 mod gates;
 mod identity;
+mod ports;
 mod record;
 mod shape;
 
-pub use archive::{Leftover, archive_name, archive_number, judge_leftover};
-pub use command::{Actor, Command, Refusal, apply, start};
+pub use archive::{Leftover, Mark, archive_name, archive_number, judge_leftover, manifest_name};
+pub use command::{Actor, Command, Refusal, apply, check_speaker, start};
 pub use gates::{Gate, Reconciliation, Report, WorkItemState, gates};
 pub use identity::{Identity, Mismatch, Project, RemoteKind};
+pub use ports::{Document, FilesError, Listed, ProjectError, ProjectFacts, RunFiles, Temporary};
 pub use record::{
     Blocker, Integrity, ProfileName, Recovery, Run, Setting, Stage, Status, TaskId, is_transition, transitions,
 };
-pub use shape::{Corrupt, SCHEMA, parse, render, task_id};
+pub use shape::{Corrupt, LARGEST, SCHEMA, document, parse, render, strict_json, task_id};

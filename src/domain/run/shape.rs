@@ -57,6 +57,15 @@ pub fn task_id(objective: &str, created_at: Time) -> TaskId {
 /// Anything that is not exactly a run of this schema: not UTF-8, not JSON, a key twice, a field unknown, missing or of
 /// another type, an integrity that is none, a task id that does not follow from objective and time.
 pub fn parse(bytes: &[u8]) -> Result<Run, Corrupt> {
+    let file: File = strict_json(bytes)?;
+    file.into_run()
+}
+
+/// Reads a document of this schema into its shape, for every file under `.loop/`.
+///
+/// # Errors
+/// Not UTF-8, not JSON, a key twice, another schema, a field unknown, missing or of another type.
+pub fn strict_json<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Corrupt> {
     if bytes.len() > LARGEST {
         return Err(invalid(format!("it is larger than {LARGEST} bytes")));
     }
@@ -68,15 +77,18 @@ pub fn parse(bytes: &[u8]) -> Result<Run, Corrupt> {
         Some(version) => return Err(Corrupt::Unsupported(version.to_string())),
         None => return Err(invalid("it has no `schemaVersion`".into())),
     }
-    let file: File = serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
-    file.into_run()
+    serde_json::from_str(text).map_err(|error| invalid(error.to_string()))
 }
 
-/// The file of a run: two spaces, one final newline, keys in one order.
+/// A run as JSON, keys in one order.
+pub fn document(run: &Run) -> Value {
+    // Texts, numbers and lists always make a document.
+    serde_json::to_value(File::of(run)).unwrap_or_default()
+}
+
+/// The file of a run: two spaces, one final newline.
 pub fn render(run: &Run) -> String {
-    let mut text = serde_json::to_string_pretty(&File::of(run)).unwrap_or_default();
-    text.push('\n');
-    text
+    json::pretty(&document(run))
 }
 
 fn invalid(reason: String) -> Corrupt {

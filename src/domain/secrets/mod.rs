@@ -4,7 +4,7 @@
 //!
 //! - It is best effort. It knows shapes: tokens with a known beginning, private keys, addresses with a password,
 //!   `Authorization` values, and values whose name says that they are secret. A secret of no known shape passes.
-//! - A value of hexadecimal digits only, or a UUID, is taken for a hash or an id, whatever its name says.
+//! - A value of hexadecimal digits in one case, or a UUID, is taken for a hash or an id, whatever its name says.
 //! - A secret that is split, encoded or encrypted is not recognised.
 //! - It looks for secrets, not for personal data.
 //! - What it cannot scan it refuses: a scan that did not run is never taken for a scan that found nothing.

@@ -28,9 +28,11 @@ pub fn runs() -> bool {
 pub fn hits(text: &str) -> Vec<Hit> {
     let Some(shape) = SHAPE.as_ref() else { return Vec::new() };
     let found = shape.captures_iter(text).filter_map(|found| {
-        let (kind, secret) = (found.name("kind")?, found.name("secret")?);
+        let (name, kind, secret) = (found.name("name")?, found.name("kind")?, found.name("secret")?);
         let is_called = found.name("end").is_some_and(|end| matches!(end.as_str(), "(" | "<" | "[" | "{"));
-        let quoted = found.name("open").is_some_and(|open| !open.as_str().is_empty());
+        // `DB_PASSWORD=…`: an assignment of a shell or an environment file, whose right side is never code.
+        let assigned = is_variable(name.as_str()) && text[name.end()..secret.start()] == *"=";
+        let quoted = assigned || found.name("open").is_some_and(|open| !open.as_str().is_empty());
         let value = secret.as_str().trim_end_matches(['.', ':', '!', '?']);
         let range = secret.start()..secret.start() + value.len();
         (!is_called && is_secret(kind.as_str(), value, quoted)).then_some(Hit { rule: "named-secret", range })
@@ -71,6 +73,11 @@ pub fn kind_of(key: &str) -> Option<&'static str> {
         "credential",
     ];
     kinds.into_iter().find(|kind| low.contains(kind))
+}
+
+/// The name of a variable of the environment.
+fn is_variable(name: &str) -> bool {
+    name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 
 /// Files and addresses are named `tokenFile` and `secretUrl` and are no secrets themselves.

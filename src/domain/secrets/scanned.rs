@@ -78,6 +78,13 @@ impl Scanned<Value> {
     }
 }
 
+impl Scanned<Value> {
+    /// The document as a file; what was clean in its parts is written as it is.
+    pub fn pretty(&self) -> Scanned<String> {
+        Scanned(crate::domain::json::pretty(&self.0))
+    }
+}
+
 fn judged<T>(value: T, leaks: Vec<Leak>) -> Result<Scanned<T>, Leaks> {
     match (rules::all_run() && named::runs(), leaks.is_empty()) {
         (false, _) => Err(Leaks::DidNotRun),

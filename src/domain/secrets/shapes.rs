@@ -56,12 +56,15 @@ fn is_monotonous(value: &str) -> bool {
     seen.len() == 1
 }
 
-/// Whether a value is a hash or an id: hexadecimal digits only, a UUID, or a digest with its algorithm.
+/// Whether a value is a hash or an id: hexadecimal digits in one case, a UUID, or a digest with its algorithm.
+///
+/// Nobody prints a hash in mixed case, and a password of letters and digits may well have none but these.
 pub fn is_hash(value: &str) -> bool {
     let digest = ["sha1-", "sha256-", "sha384-", "sha512-", "sha1:", "sha256:", "sha512:", "md5:"];
     let bare: String = value.chars().filter(|c| *c != '-').collect();
+    let in_one_case = !bare.bytes().any(|b| b.is_ascii_uppercase()) || !bare.bytes().any(|b| b.is_ascii_lowercase());
     digest.iter().any(|name| value.to_ascii_lowercase().starts_with(name))
-        || (bare.len() >= 7 && bare.bytes().all(|b| b.is_ascii_hexdigit()))
+        || (bare.len() >= 7 && in_one_case && bare.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// Bits of information per character, by how often each stands there.

@@ -133,6 +133,7 @@ fn other_shapes_are_found() {
         ("openai-key", format!("sk-{}{body}", "proj-")),
         ("authorization", format!("Authorization: Bearer {body}")),
         ("named-secret", format!("DB_PASSWORD={}", &body[..12])),
+        ("named-secret", ["DB_PASS", "WORD=hunter", "22"].concat()),
         ("named-secret", format!("client_secret: '{body}'")),
         ("named-secret", format!("\"apiKey\":\"{body}\"")),
         ("json-web-token", format!("ey{}.ey{}.{body}", "JhbGciOiJIUzI1NiJ9", "JzdWIiOiIxMjM0NTY3ODkwIn0")),
