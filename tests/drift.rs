@@ -129,7 +129,13 @@ fn every_test_that_the_page_about_runs_names_is_there() {
     let table = text.split("| acceptance | test |").nth(1).unwrap();
     let files =
         ["mod", "evidence", "files", "identity", "kill", "resume"].map(|name| format!("tests/it/runs/{name}.rs"));
-    let more = ["tests/drift.rs", "src/domain/run/command_tests.rs", "src/domain/verdict/tests.rs"];
+    let more = [
+        "tests/drift.rs",
+        "src/domain/run/command_tests.rs",
+        "src/domain/verdict/tests.rs",
+        "src/domain/profile/mod.rs",
+        "src/domain/profile/choice.rs",
+    ];
     let sources: String =
         files.iter().map(String::as_str).chain(more).chain(["src/adapters/run_files/tests.rs"]).map(page).collect();
     let names: Vec<&str> = table.split('`').filter(|name| name.contains('_') && !name.contains('/')).collect();

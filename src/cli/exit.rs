@@ -29,7 +29,7 @@ pub enum Exit {
     NoRun,
     /// Of profiles: there is none of that name.
     NoProfile,
-    /// Of runs, evidence, profiles and skills: it was written wrongly.
+    /// Of runs, evidence and profiles: it was written wrongly.
     WrongUsage,
     /// A bug in this program.
     Bug,

@@ -21,6 +21,7 @@ mod merge_driver;
 mod migrate_config;
 mod output;
 mod post;
+mod profile;
 mod progress;
 mod repository;
 mod restart;
@@ -116,6 +117,8 @@ pub enum Verb {
     Run(run::Args),
     /// Record evidence and decide by it whether the work is done
     Verify(verify::Args),
+    /// See what a kind of task needs, and which one a task asks for
+    Profile(profile::Args),
     /// Print what a shell loads to complete commands and options
     Completions(completions::Args),
     /// Print or write the manual pages
@@ -141,6 +144,7 @@ impl Verb {
             Self::Webhook(args) => webhook::run(args, context),
             Self::Run(args) => run::run(args, context),
             Self::Verify(args) => verify::run(args, context),
+            Self::Profile(args) => profile::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),
         }

@@ -20,6 +20,7 @@ pub mod names;
 pub mod policy;
 pub mod portable;
 pub mod ports;
+pub mod profile;
 pub mod prompt;
 pub mod reference;
 pub mod remote;

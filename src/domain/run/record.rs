@@ -6,6 +6,7 @@ use std::fmt;
 use serde_json::Number;
 
 use super::identity::Identity;
+use crate::domain::profile::Profile;
 use crate::domain::time::Time;
 
 /// Where a run stands.
@@ -167,6 +168,11 @@ impl ProfileName {
         is_name.then(|| Self(text.to_owned()))
     }
 
+    /// The name of a profile that ships with the program.
+    pub fn of(profile: &Profile) -> Self {
+        Self(profile.name.to_owned())
+    }
+
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -243,7 +249,7 @@ pub struct Run {
     pub work_item: Option<String>,
     /// The endpoint that began it.
     pub endpoint: Option<String>,
-    /// The endpoint that wrote last.
+    /// The endpoint that wrote last; `person` for somebody without one.
     pub last_endpoint: Option<String>,
     /// The profile it runs under.
     pub profile: Option<ProfileName>,
