@@ -113,7 +113,9 @@ fn clean(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     kept.chain(own.map(|(name, value)| (name.into(), value.into()))).collect()
 }
 
+/// Git prints addresses with their user part when it fails.
 pub(super) fn failed(args: &[&str], said: String) -> GitError {
+    let said = crate::domain::secrets::redact(&said).into_owned();
     GitError::Failed { command: args.first().copied().unwrap_or_default().to_owned(), said }
 }
 

@@ -193,7 +193,7 @@ fn is_in_repository(at: &Path) -> bool {
 }
 
 fn refused(error: &GitError, at: &Path) -> ProjectError {
-    let said = crate::domain::secrets::redact(&error.to_string()).into_owned();
+    let said = error.to_string();
     let hint = match said.contains("dubious ownership") {
         true => format!(
             "the repository belongs to another user; if that is right, run `git config --global --add safe.directory {}`",

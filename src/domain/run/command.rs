@@ -99,6 +99,13 @@ pub struct Actor {
     pub owner_ended: bool,
 }
 
+impl Actor {
+    /// Who it is, for the record: its endpoint, or a person.
+    pub fn name(&self) -> &str {
+        self.endpoint.as_deref().unwrap_or("person")
+    }
+}
+
 /// Why a command was not followed; nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
@@ -178,13 +185,13 @@ pub fn start(
         identity,
         work_item: actor.work_item.clone(),
         endpoint: actor.endpoint.clone(),
-        last_endpoint: actor.endpoint.clone(),
+        last_endpoint: Some(actor.name().to_owned()),
         profile,
         settings: BTreeMap::new(),
         blockers: Vec::new(),
         stop_reason: None,
         recovery: None,
-        created_by: Some(actor.endpoint.clone().unwrap_or_else(|| "person".to_owned())),
+        created_by: Some(actor.name().to_owned()),
     })
 }
 
@@ -225,7 +232,7 @@ pub fn apply(
         // A clock that went back does not make the record older than it is.
         updated_at: now.whole_seconds().max(run.updated_at),
         identity: today.clone(),
-        last_endpoint: actor.endpoint.clone().or_else(|| run.last_endpoint.clone()),
+        last_endpoint: Some(actor.name().to_owned()),
         ..run.clone()
     };
     follow(&mut next, run, command)?;

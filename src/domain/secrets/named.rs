@@ -15,7 +15,7 @@ const PASSWORD_LEN: usize = 8;
 const LEAST_ENTROPY: f64 = 3.0;
 
 /// A name, then `=` or `:`, then a value up to a quote or white space.
-const PAIR: &str = r#"(?i)(?P<name>[A-Za-z0-9_.-]*(?P<kind>passwd|password|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|client[_-]?key|credentials?)[A-Za-z0-9_-]*)["'`]?\s*(?:=>|:=|[:=])\s*(?P<open>["'`]?)(?P<secret>[^\s"'`,;&<>(){}\[\]\\|]{8,})(?P<end>.?)"#;
+pub const PAIR: &str = r#"(?i)(?P<name>[A-Za-z0-9_.-]*(?P<kind>passwd|password|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|client[_-]?key|credentials?)[A-Za-z0-9_-]*)["'`]?\s*(?:=>|:=|[:=])\s*(?P<open>["'`]?)(?P<secret>[^\s"'`,;&<>(){}\[\]\\|]{8,})(?P<end>.?)"#;
 
 static SHAPE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(PAIR).ok());
 

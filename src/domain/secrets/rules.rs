@@ -2,9 +2,10 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Regex, RegexSet};
 
 use super::Hit;
+use super::named::PAIR;
 use super::shapes::is_placeholder;
 
 /// A shape.
@@ -74,6 +75,17 @@ pub const RULES: &[Rule] = &[
 
 static COMPILED: LazyLock<Vec<(&'static Rule, Regex)>> =
     LazyLock::new(|| RULES.iter().filter_map(|rule| Some((rule, Regex::new(rule.pattern).ok()?))).collect());
+
+/// All shapes at once: most texts hold none of them, and are read once instead of once for each.
+static ANY: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
+    let shapes = RULES.iter().map(|rule| rule.pattern).chain([PAIR]);
+    RegexSet::new(shapes).ok()
+});
+
+/// Whether a shape may be in a text; without an answer every shape is looked for.
+pub fn may_hold(text: &str) -> bool {
+    ANY.as_ref().is_none_or(|any| any.is_match(text))
+}
 
 /// Whether every shape can be looked for. A scan without one of them would pass what it ought to find.
 pub fn all_run() -> bool {

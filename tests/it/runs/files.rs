@@ -18,7 +18,7 @@ fn what_cannot_be_trusted_is_preserved_byte_for_byte_and_refused() {
         ("empty", String::new(), "it is not JSON"),
         ("another schema", good.replace("\"schemaVersion\": 1", "\"schemaVersion\": 2"), "schema 2"),
         ("an unknown field", good.replace("\"stage\"", "\"more\": 1,\n  \"stage\""), "unknown field"),
-        ("a key twice", good.replace("\"stage\"", "\X,
+        ("a key twice", good.replace("\"stage\"", "\"stage\": 1,\n  \"stage\""), "duplicate key"),
         ("another objective", good.replace("\"objective\": \"build\"", "\"objective\": \"break\""), "does not follow"),
         ("an integrity that is none", good.replace("VALID", "CORRUPT"), "`integrity` has no value"),
         ("a status that is none", good.replace("ACTIVE", "RUNNING"), "`status` has no value"),

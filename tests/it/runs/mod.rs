@@ -186,7 +186,9 @@ fn a_run_of_a_work_item_is_not_anothers() {
     assert_eq!(project.json()["lastEndpoint"], pull_request);
     assert_eq!(as_item("run cancel --reason x", item, pull_request).code, 1, "nobody knows that the owner ended");
     assert_eq!(as_item("run pause", item, item).code, 0);
-    assert_eq!(project.run("run cancel --reason enough").code, 0, "a person may");
+    assert_eq!(project.run("run block --reason key").code, 0, "a person may");
+    assert_eq!(project.json()["lastEndpoint"], "person", "and it is noted");
+    assert_eq!(project.run("run cancel --reason enough").code, 0);
 }
 
 #[test]
