@@ -75,7 +75,7 @@ fn every_finding_of_doctor_is_on_the_page_about_trouble() {
 }
 
 fn page(path: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a page")
 }
 
 /// Bullets of a text, each on one line.

@@ -71,9 +71,8 @@ impl Runs<'_> {
     /// One is live, the file there cannot be read, the objective is empty or holds a secret, or a file could not be
     /// written.
     pub fn start(&self, objective: &str, profile: Option<ProfileName>) -> Result<Changed, RunError> {
-        match self.read()? {
-            Some((_, run)) => return Err(RunError::Alive { task: run.task_id, status: run.status }),
-            None => {}
+        if let Some((_, run)) = self.read()? {
+            return Err(RunError::Alive { task: run.task_id, status: run.status });
         }
         let run = start(objective, profile, self.project.project()?.identity(), &self.actor, self.now)?;
         let text = Scanned::json(document(&run))?.pretty();

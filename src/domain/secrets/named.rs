@@ -90,7 +90,7 @@ fn is_expression(value: &str) -> bool {
     let is_word = |part: &str| {
         !part.is_empty()
             && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-            && part.bytes().filter(u8::is_ascii_digit).count() <= 2
+            && part.bytes().filter(u8::is_ascii_digit).count() <= 1
     };
     value.split(['.', '-']).all(is_word)
 }

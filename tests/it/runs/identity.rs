@@ -63,12 +63,8 @@ fn u08_without_a_host_the_path_counts() {
     let project = Project::without_git();
     project.start();
     fs::create_dir(project.path("below")).unwrap();
-    let below = project
-        .command(assert_cmd::cargo::cargo_bin!("the-loop"))
-        .args(["run", "pause"])
-        .current_dir(project.path("below"))
-        .status()
-        .unwrap();
+    let mut below = project.command(assert_cmd::cargo::cargo_bin!("the-loop"));
+    let below = below.args(["run", "pause"]).current_dir(project.path("below")).output().unwrap().status;
     assert!(below.success(), "the run of the folder above is found");
     assert_eq!(project.json()["status"], "PAUSED");
 }
