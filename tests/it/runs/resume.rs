@@ -1,6 +1,40 @@
 //! The gates: nothing resumes by itself, and what is approved is the very report that was read.
 
+use std::fs::File;
+use std::io::Write as _;
+use std::process::Stdio;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
 use super::Project;
+
+/// Resumes at a terminal of its own, on which somebody types an answer.
+fn answered(project: &Project, answer: &str) -> Option<i32> {
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap();
+    let theirs = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    let mut command = project.command(assert_cmd::cargo::cargo_bin!("the-loop"));
+    command.args(["run", "resume"]).stdin(theirs.try_clone().unwrap()).stdout(Stdio::null()).stderr(theirs);
+    let mut child = command.spawn().unwrap();
+    File::from(ours.try_clone().unwrap()).write_all(answer.as_bytes()).unwrap();
+    child.wait().unwrap().code()
+}
+
+#[test]
+fn at_a_terminal_somebody_is_asked_and_only_a_yes_resumes() {
+    let project = Project::new();
+    project.start();
+    project.expect("run pause", 0);
+    let before = project.bytes();
+    for answer in ["n\n", "\n", "of course\n"] {
+        assert_eq!(answered(&project, answer), Some(1), "{answer:?}");
+        assert_eq!(project.bytes(), before, "{answer:?}");
+    }
+    assert_eq!(answered(&project, "yes\n"), Some(0));
+    assert_eq!(project.json()["status"], "ACTIVE");
+}
 
 #[test]
 fn a_resume_takes_the_digest_of_the_report_of_this_moment_once() {
