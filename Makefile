@@ -1,6 +1,6 @@
 # Every target says what it does; `make` prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build corpus interop test matrix lint docs demo bench install
+.PHONY: help setup build corpus interop test matrix lint docs demo demo-run bench install
 
 CARGO ?= cargo
 # Only what is not run as root needs to ask for it.
@@ -39,6 +39,9 @@ docs: ## write the generated pages
 
 demo: build ## run the main job end to end on real input, without any account
 	./demo/run
+
+demo-run: build ## a run with an interruption, its evidence and its end
+	./demo/runs
 
 bench: ## measure, each figure beside its target; about two minutes
 	$(CARGO) bench --bench bench

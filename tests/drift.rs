@@ -73,3 +73,74 @@ fn every_finding_of_doctor_is_on_the_page_about_trouble() {
     assert!(found > 60, "{found}");
     assert_eq!(ids(r#"Finding::ok("store.sound", "x.y") "store.Sound" "state.""#), ["store.sound"]);
 }
+
+fn page(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a page")
+}
+
+/// Bullets of a text, each on one line.
+fn bullets(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix("- "), line.strip_prefix("  "), found.last_mut()) {
+            (Some(first), ..) => found.push(first.to_owned()),
+            (None, Some(more), Some(last)) => *last = format!("{last} {}", more.trim()),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn the_limits_of_the_secret_scan_stand_on_its_page() {
+    let head = page("src/domain/secrets/mod.rs");
+    let head: String = head
+        .lines()
+        .map_while(|line| line.strip_prefix("//!"))
+        .fold(String::new(), |text, line| format!("{text}{}\n", line.strip_prefix(' ').unwrap_or(line)));
+    let limits = bullets(&head);
+    assert!(limits.len() > 4, "{limits:?}");
+    assert_eq!(bullets(&page("docs/secrets.md")), limits);
+    for rule in the_loop::domain::secrets::RULES {
+        let row = format!("| `{}` | {} |", rule.name, rule.about);
+        assert!(page("docs/secrets.md").contains(&row), "docs/secrets.md has no row {row}");
+    }
+}
+
+#[test]
+fn the_page_about_runs_says_what_holds() {
+    let text = page("docs/runs.md");
+    for limit in ["no guaranteed checkpoints", "no bounded-loss promise", "no locking", "no `--force`"] {
+        assert!(text.contains(&format!("**{limit}**")), "{limit}");
+    }
+    for tier in ["skill only", "this program present", "daemon present"] {
+        assert!(text.contains(&format!("| {tier}")), "{tier}");
+    }
+    use the_loop::domain::run::{Status, transitions};
+    for from in Status::ALL.into_iter().filter(|status| !status.is_terminal()) {
+        let to: Vec<&str> = transitions(from).iter().map(|to| to.word()).collect();
+        assert!(text.contains(&format!("| {from} | {} |", to.join(", "))), "{from}");
+    }
+}
+
+#[test]
+fn every_test_that_the_page_about_runs_names_is_there() {
+    let text = page("docs/runs.md");
+    let table = text.split("| acceptance | test |").nth(1).unwrap();
+    let files =
+        ["mod", "evidence", "files", "identity", "kill", "resume"].map(|name| format!("tests/it/runs/{name}.rs"));
+    let more = [
+        "tests/drift.rs",
+        "src/domain/run/command_tests.rs",
+        "src/domain/verdict/tests.rs",
+        "src/domain/profile/mod.rs",
+        "src/domain/profile/choice.rs",
+    ];
+    let sources: String =
+        files.iter().map(String::as_str).chain(more).chain(["src/adapters/run_files/tests.rs"]).map(page).collect();
+    let names: Vec<&str> = table.split('`').filter(|name| name.contains('_') && !name.contains('/')).collect();
+    assert!(names.len() > 15, "{names:?}");
+    for name in names {
+        assert!(sources.contains(&format!("fn {name}(")), "{name}");
+    }
+}

@@ -49,13 +49,20 @@ impl WorkTree {
         Ok(tree)
     }
 
-    fn run(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
+    pub(super) fn run(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
         let output = self.answer(args, input)?;
         if output.status.success() { Ok(output) } else { Err(failed(args, first_line(&output))) }
     }
 
+    /// The same working tree, asked with more variables set.
+    pub(super) fn with(&self, variables: impl IntoIterator<Item = (&'static str, OsString)>) -> Self {
+        let mut tree = self.clone();
+        tree.environment.extend(variables.into_iter().map(|(name, value)| (name.into(), value)));
+        tree
+    }
+
     /// Runs git once at the top.
-    fn answer(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
+    pub(super) fn answer(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
         let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
         let (dir, environment, limit) = (self.top.as_path(), self.environment.as_slice(), LIMIT);
         Call { dir, args: &args, environment, limit, input: Input::Bytes(input) }.answer()
@@ -76,17 +83,19 @@ fn clean(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     kept.chain(OWN.map(|(name, value)| (name.into(), value.into()))).collect()
 }
 
-fn failed(args: &[&str], said: String) -> GitError {
+/// Git prints addresses with their user part when it fails.
+pub(super) fn failed(args: &[&str], said: String) -> GitError {
+    let said = crate::domain::secrets::redact(&said).into_owned();
     GitError::Failed { command: args.first().copied().unwrap_or_default().to_owned(), said }
 }
 
-fn os_text(bytes: &[u8]) -> &OsStr {
+pub(super) fn os_text(bytes: &[u8]) -> &OsStr {
     use std::os::unix::ffi::OsStrExt as _;
     OsStr::from_bytes(bytes)
 }
 
 /// The pieces of an answer that ends each with NUL.
-fn pieces(output: &Output) -> Vec<String> {
+pub(super) fn pieces(output: &Output) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stdout);
     text.split_terminator('\0').map(str::to_owned).collect()
 }

@@ -1,5 +1,6 @@
 //! One thin translation per outside thing, behind the traits of `domain::ports`.
 
+pub mod checks;
 mod claude_files;
 pub mod config_edit;
 pub mod config_files;
@@ -17,6 +18,8 @@ pub mod places;
 pub mod portable_files;
 pub mod process_runner;
 pub mod processes;
+pub mod project;
+pub mod run_files;
 pub mod supervisor;
 pub mod system;
 pub mod text_files;

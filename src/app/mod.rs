@@ -33,6 +33,7 @@ pub mod portable;
 pub mod progress;
 mod pruned;
 pub mod request;
+pub mod runs;
 pub mod settings;
 mod upkeep;
 mod view;

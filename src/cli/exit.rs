@@ -23,6 +23,14 @@ pub enum Exit {
     NoAnswer,
     /// The store is busy, damaged or of another version.
     Store,
+    /// Of runs and their evidence: what is there cannot be trusted.
+    Blocked,
+    /// Of runs: there is none; of a verdict: somebody has to look.
+    NoRun,
+    /// Of profiles: there is none of that name.
+    NoProfile,
+    /// Of runs, evidence and profiles: it was written wrongly.
+    WrongUsage,
     /// A bug in this program.
     Bug,
 }
@@ -33,9 +41,10 @@ impl Exit {
         match self {
             Self::Done => 0,
             Self::Refused => 1,
-            Self::Usage => 2,
-            Self::NoAnswer => 3,
-            Self::Store => 4,
+            Self::Usage | Self::Blocked => 2,
+            Self::NoAnswer | Self::NoRun => 3,
+            Self::Store | Self::NoProfile => 4,
+            Self::WrongUsage => 64,
             Self::Bug => 70,
         }
     }
@@ -64,6 +73,14 @@ pub enum Kind {
     StoreGone,
     /// The store was written by another version.
     StoreVersion,
+    /// What is there cannot be trusted.
+    Blocked,
+    /// There is no live run.
+    NoRun,
+    /// There is no profile of that name.
+    NoProfile,
+    /// A command whose codes are its own was written wrongly.
+    WrongUsage,
     /// A bug in this program.
     Bug,
 }
@@ -80,6 +97,10 @@ const TABLE: &[(Kind, &str, Exit)] = &[
     (Kind::StoreDamaged, "store-damaged", Exit::Store),
     (Kind::StoreGone, "store-gone", Exit::Store),
     (Kind::StoreVersion, "store-version", Exit::Store),
+    (Kind::Blocked, "blocked", Exit::Blocked),
+    (Kind::NoRun, "no-run", Exit::NoRun),
+    (Kind::NoProfile, "no-profile", Exit::NoProfile),
+    (Kind::WrongUsage, "wrong-usage", Exit::WrongUsage),
     (Kind::Bug, "bug", Exit::Bug),
 ];
 
@@ -207,6 +228,8 @@ mod tests {
             assert_eq!((kind.word(), kind.exit()), (*word, *exit));
             assert!(!TABLE[..n].iter().any(|(other, name, _)| other == kind || name == word), "{word} stands twice");
         }
+        let own = [Exit::Blocked, Exit::NoRun, Exit::NoProfile, Exit::WrongUsage].map(Exit::code);
+        assert_eq!(own, [2, 3, 4, 64]);
         let codes = [Exit::Done, Exit::Refused, Exit::Usage, Exit::NoAnswer, Exit::Store, Exit::Bug].map(Exit::code);
         assert_eq!(codes, [0, 1, 2, 3, 4, 70]);
     }

@@ -21,15 +21,18 @@ mod merge_driver;
 mod migrate_config;
 mod output;
 mod post;
+mod profile;
 mod progress;
 mod repository;
 mod restart;
+mod run;
 mod sessions;
 mod setting;
 mod start;
 mod status;
 mod stop;
 mod usage;
+mod verify;
 mod webhook;
 pub mod work_item;
 
@@ -110,6 +113,12 @@ pub enum Verb {
     MigrateConfig(migrate_config::Args),
     /// Try the receiver
     Webhook(webhook::Args),
+    /// Keep one piece of work so that it can be interrupted and resumed honestly
+    Run(run::Args),
+    /// Record evidence and decide by it whether the work is done
+    Verify(verify::Args),
+    /// See what a kind of task needs, and which one a task asks for
+    Profile(profile::Args),
     /// Print what a shell loads to complete commands and options
     Completions(completions::Args),
     /// Print or write the manual pages
@@ -133,6 +142,9 @@ impl Verb {
             Self::Config(args) => config::run(args, context),
             Self::MigrateConfig(args) => migrate_config::run(args, context),
             Self::Webhook(args) => webhook::run(args, context),
+            Self::Run(args) => run::run(args, context),
+            Self::Verify(args) => verify::run(args, context),
+            Self::Profile(args) => profile::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),
         }
@@ -159,7 +171,9 @@ fn run(args: Vec<OsString>) -> Exit {
     let parsed = command().color(colour).try_get_matches_from(&args);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => return usage::answer(&error, usage::wants(&args, "--json"), plain),
+        Err(error) => {
+            return usage::answer(&error, usage::wants(&args, "--json"), plain, usage::is_family(&args));
+        }
     };
     let out = Output::new(&cli.global);
     let result = Context::new(&cli.global, out.clone()).and_then(|context| cli.verb.run(&context));

@@ -12,8 +12,24 @@ pub fn wants(args: &[OsString], flag: &str) -> bool {
     args.iter().skip(1).take_while(|arg| *arg != "--").any(|arg| arg == flag)
 }
 
+/// Commands that agents call by their exit codes, of which 2 says something else than wrong usage.
+const FAMILIES: [&str; 3] = ["run", "verify", "profile"];
+
+/// Whether the line is for one of them.
+pub fn is_family(args: &[OsString]) -> bool {
+    let mut args = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    while let Some(arg) = args.next() {
+        match arg {
+            "--config" => drop(args.next()),
+            option if option.starts_with('-') => {}
+            verb => return FAMILIES.contains(&verb),
+        }
+    }
+    false
+}
+
 /// Answers help and version with success, and anything else with what is wrong and what was probably meant.
-pub fn answer(error: &clap::Error, json: bool, plain: bool) -> Exit {
+pub fn answer(error: &clap::Error, json: bool, plain: bool, is_family: bool) -> Exit {
     let out = Output::bare(json);
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let text = error.render();
@@ -22,7 +38,8 @@ pub fn answer(error: &clap::Error, json: bool, plain: bool) -> Exit {
         let text = if styled { text.ansi().to_string() } else { text.to_string() };
         return out.data(&text).map_or_else(|failure| out.failure(&failure), |()| Exit::Done);
     }
-    out.failure(&translate(&error.render().to_string()))
+    let failure = translate(&error.render().to_string());
+    out.failure(&if is_family { Failure { kind: Kind::WrongUsage, ..failure } } else { failure })
 }
 
 /// Clap's text as `error` and `hint`.

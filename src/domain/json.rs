@@ -32,6 +32,11 @@ impl JsonError {
     }
 }
 
+/// A document as every file of this program is written: two spaces, one final newline.
+pub fn pretty(document: &serde_json::Value) -> String {
+    format!("{document:#}\n")
+}
+
 /// Checks that `text` is one JSON value without duplicate keys at any depth.
 pub fn check(text: &str) -> Result<(), JsonError> {
     if plain::is_plain(text) { Ok(()) } else { check_thoroughly(text) }

@@ -1,7 +1,11 @@
 //! The event log's vocabulary and one entry of it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::secrets::redact;
 
 macro_rules! event_names {
     ($($(#[$doc:meta])* $variant:ident => $text:literal,)*) => {
@@ -153,10 +157,17 @@ impl LogEntry {
         Self::new(event, Level::Warn)
     }
 
-    /// The entry with one more field.
+    /// The entry with one more field; what looks like a secret in a text is withheld.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.fields.insert(key.to_owned(), value.into());
+        let value = match value.into() {
+            Value::String(text) => Value::String(match redact(&text) {
+                Cow::Borrowed(_) => text,
+                Cow::Owned(safe) => safe,
+            }),
+            other => other,
+        };
+        self.fields.insert(key.to_owned(), value);
         self
     }
 
@@ -167,5 +178,19 @@ impl LogEntry {
             Some(value) => self.with(key, value),
             None => self,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s06_what_looks_like_a_secret_never_enters_the_log() {
+        let token = ["gh", "p_", &"a1B2".repeat(9)].concat();
+        let said = format!("fatal: unable to access 'https://{token}@github.com/octo/hello/'");
+        let entry = LogEntry::info(EventName::DispatchFailed).with("detail", said).with("workItem", "github:o/r#1");
+        assert_eq!(entry.fields["detail"], "fatal: unable to access 'https://[withheld]@github.com/octo/hello/'");
+        assert_eq!(entry.fields["workItem"], "github:o/r#1");
     }
 }

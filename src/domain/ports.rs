@@ -389,6 +389,25 @@ pub trait Git {
     fn write(&self, path: &Path, text: &str) -> Result<(), GitError>;
 }
 
+/// What a command came to that was run to show something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// Its exit code; 128 and more for a signal, 124 when it ran out of time, 127 when it could not be run.
+    pub exit_code: i64,
+    /// How long it took, milliseconds.
+    pub duration_ms: u64,
+    /// SHA-256 of what it printed, both streams as they came, in hex.
+    pub output_digest: String,
+    /// The end of what it printed.
+    pub output_tail: String,
+}
+
+/// Runs commands at the root of a project, without a shell.
+pub trait Checks {
+    /// Runs one to its end, or to the end of its time.
+    fn run(&self, argv: &[String], limit: std::time::Duration) -> Checked;
+}
+
 /// What the earlier system left under the state root.
 pub trait EarlierFiles: Send + Sync {
     /// Everything there is; `None` when no file can have changed since the last time, unless `anew`.

@@ -13,6 +13,7 @@ mod portable;
 mod processes;
 mod program;
 mod receiver;
+mod runs;
 mod support;
 mod tmux;
 mod upgrade;

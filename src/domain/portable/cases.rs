@@ -21,6 +21,17 @@ fn one(a: &Record, b: &Record) -> Joined {
 }
 
 #[test]
+fn s08_a_secret_in_a_note_is_withheld_and_holds_nothing_back() {
+    let token = ["gh", "p_", &"a1B2".repeat(9)].concat();
+    let note = "https://github.com/octo/repo/issues/15#issuecomment-77";
+    let theirs = EXAMPLE.replace(note, &format!("see {token}"));
+    let text = render(&read(&theirs));
+    assert_eq!(text, EXAMPLE.replace(note, "see [withheld]"), "the command, its time and what was seen are written");
+    let kept = theirs.replacen('{', &format!("{{\n  \"later\": \"{token}\","), 1);
+    assert!(render(&read(&kept)).contains(&token), "keys of other versions are carried as they are");
+}
+
+#[test]
 fn the_example_reads_and_renders_byte_for_byte() {
     let record = read(EXAMPLE);
     assert_eq!(render(&record), EXAMPLE);

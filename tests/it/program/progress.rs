@@ -91,8 +91,11 @@ fn work_that_takes_more_than_a_moment_shows_a_bar_on_a_terminal() {
         }
         assert_eq!(piped.wait_with_output().unwrap().stderr, b"");
         assert!(!quiet.text().contains(what) && !json.text().contains(what), "{} {}", quiet.text(), json.text());
-        let text = terminal.text();
-        assert!(text.rfind("\x1b[2K") > text.rfind(what), "it is taken away at the end: {text:?}");
+        // What the ended program wrote last may still be on its way through the terminal.
+        wait_for("the bar to be taken away", PATIENCE, || {
+            let text = terminal.text();
+            text.rfind("\x1b[2K") > text.rfind(what)
+        });
         if daemon.is_some() {
             world.done("stop");
         }
