@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
+use super::workspaces;
 use crate::domain::config::{self, Config, Home, Problem, Reading};
 
 /// Name of the variable that names the file; sessions get it, so that a file in a checkout never chooses.
@@ -122,9 +123,12 @@ pub fn locate(named: Option<&Path>, around: &Surroundings) -> Result<Option<(Pat
     if let Some(named) = around.config_variable.as_ref().filter(|value| !value.is_empty()) {
         return Ok(Some((around.cwd.join(named), Chosen::Variable)));
     }
-    let root = repository_root(&around.cwd)?;
-    let top = root.as_deref().unwrap_or(&around.cwd);
-    for dir in around.cwd.ancestors().take_while(|dir| dir.starts_with(top)) {
+    let from = outside_of_items(&around.cwd)?;
+    let root = repository_root(from)?;
+    // Above an item's directory lies the state root of whoever made it, in a repository or not.
+    let unbounded = if from == around.cwd { from } else { Path::new("/") };
+    let top = root.as_deref().unwrap_or(unbounded);
+    for dir in from.ancestors().take_while(|dir| dir.starts_with(top)) {
         let file = dir.join(CONFIG_FILE);
         if exists(&file)? {
             return Ok(Some((file, Chosen::Repository)));
@@ -138,7 +142,8 @@ pub fn locate(named: Option<&Path>, around: &Surroundings) -> Result<Option<(Pat
 /// Finds and reads the configuration.
 pub fn load(named: Option<&Path>, around: &Surroundings) -> Result<Found, ConfigFileError> {
     let Some((path, chosen)) = locate(named, around)? else {
-        let dir = repository_root(&around.cwd)?.unwrap_or_else(|| around.cwd.clone());
+        let from = outside_of_items(&around.cwd)?;
+        let dir = repository_root(from)?.unwrap_or_else(|| from.to_owned());
         let reading = config::read("").map_err(|problems| ConfigFileError::Invalid { path: dir.clone(), problems })?;
         return Ok(Found { file: None, home: Home { dir, user: around.user_home.clone() }, reading });
     };
@@ -213,6 +218,17 @@ fn read_text(path: &Path, by: &'static str) -> Result<String, ConfigFileError> {
         let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
         not_text(format!("is not UTF-8 text: line {line} holds bytes that are none"))
     })
+}
+
+/// Where the search begins: what lies in the directory of a work item is the agent's, and chooses nothing for a person
+/// who stands in it either.
+fn outside_of_items(cwd: &Path) -> Result<&Path, ConfigFileError> {
+    let mut from = cwd;
+    while let Some(root) = repository_root(from)?.filter(|root| workspaces::item_of(root).is_some()) {
+        let Some(above) = from.ancestors().find(|dir| *dir == root).and_then(Path::parent) else { break };
+        from = above;
+    }
+    Ok(from)
 }
 
 /// The nearest directory upwards that holds `.git`, a directory or (in a worktree) a file.

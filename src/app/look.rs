@@ -103,16 +103,26 @@ fn rows_of(tx: &impl View, item: &Item) -> Result<Vec<SessionRow>, StoreError> {
     let Some(session) = &item.session else { return Ok(Vec::new()) };
     let mut own = row(session);
     own.control = item.sections.control.as_ref().map(|control| control.command.as_str().to_owned());
+    let is_idle = tx.lane_count(&item.reference.key())? == 0;
     if item.held_by_adoption && session.is_live() {
         own.status = "held".into();
-    } else if session.state == SessionState::Starting && tx.lane_count(&item.reference.key())? == 0 {
-        own.status = "registered".into();
+    } else {
+        say_registered(&mut own, session, is_idle);
     }
     let mut rows = vec![own];
     for endpoint in tx.endpoints(&item.reference.key())? {
-        rows.push(SessionRow { is_pull_request: true, ..row(&endpoint) });
+        let mut row = SessionRow { is_pull_request: true, ..row(&endpoint) };
+        say_registered(&mut row, &endpoint, is_idle);
+        rows.push(row);
     }
     Ok(rows)
+}
+
+/// Nothing is under way that would start it: the first thing said to it does.
+fn say_registered(row: &mut SessionRow, session: &Session, is_idle: bool) {
+    if session.state == SessionState::Starting && is_idle {
+        row.status = "registered".into();
+    }
 }
 
 fn row(session: &Session) -> SessionRow {

@@ -7,10 +7,11 @@ use serde_json::json;
 
 use super::context::Context;
 use super::exit::{Exit, Failure, Kind};
-use super::repository::{Place, Repository, repository};
+use super::repository::{Place, repository};
 use super::work_item::at_hand;
 use crate::adapters::config_files::{CONFIG_FILE, Chosen};
 use crate::adapters::git::WorkTree;
+use crate::app::carry;
 use crate::daemon::compose::Setting;
 use crate::domain::config::{self, Config, Home};
 use crate::domain::findings::{Finding, git as judged};
@@ -27,7 +28,7 @@ pub struct Args {
 
 /// What was found, and what has to change.
 struct Found {
-    repository: Option<Repository>,
+    tree: WorkTree,
     plan: Plan,
     /// What no change mends.
     left: Vec<Finding>,
@@ -38,15 +39,19 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
     let (setting, fresh) = setting(context)?;
     let mut found = look(&setting)?;
     found.plan.changes.splice(0..0, fresh);
-    let Found { repository, plan, mut left } = found;
-    if let Some(repository) = repository.filter(|_| !args.check && !plan.changes.is_empty()) {
-        repository.apply(&plan, None)?;
+    let Found { tree, plan, mut left } = found;
+    if !args.check && !plan.changes.is_empty() {
+        carry::apply(&tree, &plan, None)?;
         left = look(&setting)?.left;
     }
     let document = || json!({ "changes": plan.changes, "done": !args.check, "left": left });
     context.out.result(document, || text(&plan.changes, args.check))?;
-    for finding in &left {
-        context.out.note(&told(finding));
+    for finding in left.iter().filter(|finding| finding.is_bad()) {
+        // Also with `-q`: without it nothing would say why the exit code is 1.
+        context.out.problem(&what_and_why(finding), finding.todo.as_deref());
+    }
+    for finding in left.iter().filter(|finding| !finding.is_bad()) {
+        context.out.note(&finding.todo.iter().fold(what_and_why(finding), |text, todo| format!("{text}\n  {todo}")));
     }
     let undone = args.check && !plan.changes.is_empty();
     Ok(if undone || left.iter().any(Finding::is_bad) { Exit::Refused } else { Exit::Done })
@@ -72,15 +77,15 @@ fn setting(context: &Context) -> Result<(Setting, Option<Change>), Failure> {
 fn look(setting: &Setting) -> Result<Found, Failure> {
     let repository = match repository(setting)? {
         Place::Inside(repository) => repository,
-        Place::Outside { top } => {
-            let left = vec![judged::elsewhere(setting.layout.root(), &top)];
-            return Ok(Found { repository: None, plan: Plan::default(), left });
+        Place::Outside(tree) => {
+            let left = vec![judged::elsewhere(setting.layout.root(), tree.top())];
+            return Ok(Found { tree, plan: Plan::default(), left });
         }
     };
     let (seen, plan) = repository.look()?;
     let findings = judged::judge(&seen, &repository.spot, &plan).into_iter();
     let left = findings.filter(|finding| finding.is_bad() && finding.fix.is_none()).collect();
-    Ok(Found { repository: Some(repository), plan, left })
+    Ok(Found { tree: repository.into_tree(), plan, left })
 }
 
 fn text(changes: &[Change], check: bool) -> String {
@@ -102,9 +107,8 @@ fn text(changes: &[Change], check: bool) -> String {
     super::output::visible(&text)
 }
 
-fn told(finding: &Finding) -> String {
-    let more = [&finding.why, &finding.todo].into_iter().flatten();
-    more.fold(finding.what.clone(), |text, more| format!("{text}\n  {more}"))
+fn what_and_why(finding: &Finding) -> String {
+    finding.why.iter().fold(finding.what.clone(), |text, why| format!("{text}\n  {why}"))
 }
 
 impl From<GitError> for Failure {

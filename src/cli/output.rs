@@ -91,6 +91,14 @@ impl Output {
         }
     }
 
+    /// Why the exit code is no success although there was a result; `-q` does not leave it out, `--json` does, whose
+    /// document holds it.
+    pub fn problem(&self, what: &str, todo: Option<&str>) {
+        if !self.json {
+            self.told(what, todo);
+        }
+    }
+
     /// A bar for work that takes more than a moment; on a terminal only, and never beside a document or with `-q`.
     pub fn progress(&self, what: &'static str) -> Bar {
         Bar::new(what, !self.json && !self.quiet && io::stderr().is_terminal())
@@ -122,11 +130,15 @@ impl Output {
 
     /// The same on standard error, whatever form results have: for what serves on after its result was printed.
     pub fn last_word(&self, failure: &Failure) -> Exit {
-        self.aside("error", "1;31", &failure.message);
-        if let Some(hint) = &failure.hint {
-            self.aside("hint", "1", hint);
-        }
+        self.told(&failure.message, failure.hint.as_deref());
         failure.kind.exit()
+    }
+
+    fn told(&self, what: &str, todo: Option<&str>) {
+        self.aside("error", "1;31", what);
+        if let Some(todo) = todo {
+            self.aside("hint", "1", todo);
+        }
     }
 
     fn aside(&self, label: &str, style: &str, text: &str) {

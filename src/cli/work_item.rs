@@ -70,7 +70,11 @@ pub fn resolve(text: &str, at_hand: impl FnOnce() -> Result<RepoRef, Failure>) -
     if let Some(reference) = from_address(text) {
         return WorkItemRef::parse(&reference).map_err(|error| wrong(&error));
     }
-    WorkItemRef::parse(text).or_else(|error| WorkItemRef::parse(&format!("github:{text}")).map_err(|_| wrong(&error)))
+    // The provider that was left out is not what is wrong with `owner/repo#0`.
+    let is_short = text.contains('#') && !text.contains(':');
+    WorkItemRef::parse(text).or_else(|error| {
+        WorkItemRef::parse(&format!("github:{text}")).map_err(|short| wrong(if is_short { &short } else { &error }))
+    })
 }
 
 /// `https://host/owner/repo/issues/15`, or `/pull/15`, with anything behind it.
@@ -160,6 +164,8 @@ mod tests {
         {
             assert_eq!(meant(text).map_err(|failure| failure.kind), Err(Kind::Usage), "{text}");
         }
+        let said = meant("mona/x#0").unwrap_err().message;
+        assert!(said.contains("number") && !said.contains("begins with"), "{said}");
     }
 
     #[test]

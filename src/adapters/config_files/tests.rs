@@ -77,6 +77,26 @@ fn the_search_ends_at_the_repository_root_and_without_one_at_the_working_directo
 }
 
 #[test]
+fn k33_k70_a_file_in_the_directory_of_an_item_chooses_nothing_for_a_person_who_stands_in_it() {
+    let tree = Tree::new();
+    let own = tree.write("repo/.the-loop/cli-config.yaml", config("own"));
+    let checkout = "repo/.the-loop/local/worktrees/github-octo-hello-7";
+    let theirs = tree.write(&format!("{checkout}/.the-loop/cli-config.yaml"), config("theirs"));
+    tree.write(&format!("{checkout}/sub/x"), "");
+    tree.write(&format!("{checkout}/.git/HEAD"), "ref: refs/heads/x\n");
+    let around = tree.around(&format!("{checkout}/sub"));
+    assert_eq!(load(None, &around).unwrap().file, Some((theirs, Chosen::Repository)), "a repository like any other");
+    tree.write(&format!("{checkout}/.git/the-loop-item"), "github:octo/hello#7\n");
+    assert_eq!(load(None, &around).unwrap().file, Some((own.clone(), Chosen::Repository)));
+    fs::remove_dir(tree.path("repo/.git")).unwrap();
+    assert_eq!(load(None, &around).unwrap().file, Some((own.clone(), Chosen::Repository)), "without a repository too");
+    fs::create_dir(tree.path("repo/.git")).unwrap();
+    fs::remove_file(own).unwrap();
+    let found = load(None, &around).unwrap();
+    assert_eq!((found.file, found.home.dir), (None, tree.path("repo")));
+}
+
+#[test]
 fn a_named_file_that_is_not_there_is_an_error_that_names_it() {
     let tree = Tree::new();
     let mut around = tree.around("repo");

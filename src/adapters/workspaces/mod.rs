@@ -23,6 +23,11 @@ use crate::domain::workspace::{Checkout, CheckoutState, Keep, Place, Tidied, Wor
 
 use run::Git;
 
+/// Whose complete checkout the root of a repository is, when it is one that was made for a work item.
+pub fn item_of(root: &Path) -> Option<WorkItemRef> {
+    places::marked(root)
+}
+
 /// Where directories are made, and from what.
 #[derive(Debug, Clone)]
 pub struct WorkspacesConfig {

@@ -146,7 +146,7 @@ fn k40_a_close_takes_the_persons_word_about_the_panes() {
     for (word, stays) in [(None, true), (Some(true), true), (Some(false), false)] {
         let (app, runner, seven, _) = running();
         let closed = by_hand(&app, &seven, Act::Close { keep_pane: word });
-        assert!(closed.acted && closed.waiting == 0, "{closed:?}");
+        assert!(closed.acted && closed.waiting == 1, "its directory waits for a daemon: {closed:?}");
         assert_eq!(*runner.ended.lock().unwrap(), [("%1".to_owned(), stays)]);
         let session = app.store().read(|tx| Ok(tx.item(&seven.key())?.unwrap().session)).unwrap().unwrap();
         assert!(matches!(session.state, SessionState::Closed { .. }));

@@ -18,7 +18,7 @@ fn of(item: &Item) -> Standing {
     let Some(session) = &item.session else { return Standing::Unknown };
     match session.state {
         SessionState::Closed { reason: EndReason::Stopped | EndReason::SpawnFailed, .. }
-            if item.facts.open != Some(false) =>
+            if item.facts.open != Some(false) && !is_over(item) =>
         {
             Standing::Wanted
         }
@@ -27,10 +27,16 @@ fn of(item: &Item) -> Standing {
     }
 }
 
+/// Whether it was closed by hand: the command is cleared, as by GitHub's own close, and nobody started it since.
+const fn is_over(item: &Item) -> bool {
+    item.sections.control.is_none() && item.sections.ended.is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::ids::StoreId;
+    use crate::domain::portable::Ended;
     use crate::domain::session::{PaneKey, Session};
     use crate::domain::time::Time;
 
@@ -52,5 +58,19 @@ mod tests {
             assert_eq!(of(&item), want);
         }
         assert_eq!(of(&Item::new(reference)), Standing::Unknown);
+    }
+
+    #[test]
+    fn what_was_closed_by_hand_is_over_although_its_issue_is_open() {
+        let reference = WorkItemRef::parse("github:octo/hello#7").unwrap();
+        let key = PaneKey::new(&StoreId("s".into()), &reference, &reference);
+        let (at, reason) = (Time::from_millis(1), EndReason::Stopped);
+        let session = Session::recorded(reference.clone(), key, "agent".into(), at);
+        let session = Session { state: SessionState::Closed { at, reason }, ..session };
+        let mut item = Item { session: Some(session), ..Item::new(reference) };
+        item.facts.open = Some(true);
+        assert_eq!(of(&item), Standing::Wanted);
+        item.sections.ended = Some(Ended { at, reason: EndReason::Closed.as_str().to_owned() });
+        assert_eq!(of(&item), Standing::Ended);
     }
 }

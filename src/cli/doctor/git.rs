@@ -5,12 +5,12 @@ use crate::cli::repository::{Place, Repository, repository};
 use crate::daemon::compose::Setting;
 use crate::domain::findings::{Finding, git as judged};
 use crate::domain::git::GitError;
-use crate::domain::ports::PortableFiles as _;
+use crate::domain::ports::{Git as _, PortableFiles as _};
 
 pub(super) fn look(setting: &Setting) -> Vec<Finding> {
     let mut findings = match repository(setting) {
         Ok(Place::Inside(repository)) => inside(&repository).unwrap_or_else(|error| vec![judged::unasked(&error)]),
-        Ok(Place::Outside { top }) => vec![judged::elsewhere(setting.layout.root(), &top)],
+        Ok(Place::Outside(tree)) => vec![judged::elsewhere(setting.layout.root(), tree.top())],
         Err(error) => vec![judged::unasked(&error)],
     };
     findings.extend(judged::converted(&converted(setting)));

@@ -14,6 +14,9 @@ use crate::domain::ports::{Clock as _, PortableFiles as _};
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::time::Time;
 
+/// What changed within so many seconds is otherwise read again later, because it may still be being written.
+const YOUNG_SECONDS: i64 = 3;
+
 pub(super) fn look(setting: &Setting, out: &Output) -> Vec<Finding> {
     let files = PortableDir::new(setting.layout.portable_dir());
     let mut findings = read(&files, out).unwrap_or_else(|error| vec![unreadable(&error)]);
@@ -36,7 +39,8 @@ fn read(files: &PortableDir, out: &Output) -> Result<Vec<Finding>, FileError> {
     let mut owners: BTreeMap<RefKey, String> = BTreeMap::new();
     for name in &names {
         bar.did(1);
-        match files.look(name, None, now) {
+        // Half a file is named however young it is: a person looks, nothing is decided, and `--fix` looks at it again.
+        match files.look(name, None, now.plus_seconds(YOUNG_SECONDS)) {
             Ok(Look::Refused(refusal)) => findings.push(
                 Finding::error("portable.refused", format!("{name}, {refusal}"))
                     .because("it changes nothing here and is not written until it can be read")

@@ -14,7 +14,8 @@ const HEAD: &str = "\
 
 `cli-config.yaml`, YAML 1.2. Found in this order: `--config FILE`, `$THE_LOOP_CLI_CONFIG`, the nearest
 `.the-loop/cli-config.yaml` from the working directory up to the repository's root, `~/.the-loop/cli-config.yaml`.
-Without a file the defaults below hold. Every key may be left out.
+Without a file the defaults below hold. Every key may be left out. The directory of a work item, where an agent works, is
+passed over: from within it the search begins above it, so that a file on its branch chooses nothing.
 
 Relative paths are resolved against the directory that holds the `.the-loop` folder the file lies in, else against the
 file's own directory; without a file against the repository's root. `~/` is your home directory.

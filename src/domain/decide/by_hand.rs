@@ -142,6 +142,7 @@ fn close(draft: &mut Draft<'_>, item: &WorkItemRef, keep_pane: Option<bool>) -> 
     }
     // As after a stop, a later start revives the conversations of its pull requests, whose own fate GitHub tells.
     ending::end_sessions_and(draft, item, EndReason::Stopped, keep_pane);
+    ending::tidy(draft, item);
     over(draft, item, EndReason::Closed);
     Verdict::Accepted
 }

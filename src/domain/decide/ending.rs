@@ -109,7 +109,7 @@ pub(super) fn end_item(draft: &mut Draft<'_>, item: &WorkItemRef, at: Time, reas
 
 /// What it worked in goes, when that can go: behind everything that still ends or waits in its lane, whatever ended its
 /// session before.
-fn tidy(draft: &mut Draft<'_>, item: &WorkItemRef) {
+pub(super) fn tidy(draft: &mut Draft<'_>, item: &WorkItemRef) {
     let session = draft.item(item).and_then(|item| item.session.as_ref());
     if let Some(generation) = session.filter(|_| draft.policy.tidies_checkouts).map(|session| session.generation) {
         draft.effect(item, Class::Ordinary, EffectBody::Tidy { generation });

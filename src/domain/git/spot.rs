@@ -1,6 +1,6 @@
 //! Where the state root lies in a repository, and which folder's `.gitignore` and `.gitattributes` speak of it.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::domain::layout::StateLayout;
 
@@ -25,7 +25,7 @@ impl Spot {
     /// `None` when the root's portable folder is not in the working tree, or has a name that is no UTF-8.
     pub fn of(top: &Path, home: &Path, layout: &StateLayout, log: &Path) -> Option<Self> {
         let portable = within(top, layout.portable_dir())?;
-        let folder = if layout.root().starts_with(home) && home.starts_with(top) { home } else { top };
+        let folder = if plain(layout.root()).starts_with(home) && home.starts_with(top) { home } else { top };
         let root = within(folder, layout.root())?;
         // One of every place: `local/`, `logs/`, the pidfile, and the log where it was put.
         let kinds = [layout.store_file(), layout.daemon_output(), layout.pid_file(), log.to_owned()];
@@ -58,7 +58,20 @@ impl Spot {
 
 /// A path relative to a folder that it lies in; empty for the folder itself.
 pub fn within(folder: &Path, path: &Path) -> Option<String> {
-    path.strip_prefix(folder).ok()?.to_str().map(str::to_owned)
+    plain(path).strip_prefix(folder).ok()?.to_str().map(str::to_owned)
+}
+
+/// The path without `.` and `..`, which git knows in no pattern: `x/../y` is `y`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// A name as a pattern that means just it.
@@ -88,6 +101,8 @@ mod tests {
             ("/r", "/r", "/r/.the-loop", "/r", ".the-loop/"),
             ("/r", "/r/sub", "/r/sub/.the-loop", "/r/sub", ".the-loop/"),
             ("/r", "/r/sub", "/r/state", "/r", "state/"),
+            ("/r", "/r/sub", "/r/sub/../state", "/r", "state/"),
+            ("/r", "/r", "/r/a/../b/./c", "/r", "b/c/"),
             ("/r", "/r", "/r/a/b c", "/r", "a/b c/"),
             ("/r", "/r", "/r/#x[1]", "/r", "\\#x\\[1]/"),
             ("/r", "/r", "/r", "/r", "/"),
@@ -110,5 +125,6 @@ mod tests {
         let outside = StateLayout::new("/r/.the-loop").with_local_dir("/elsewhere");
         let found = Spot::of(Path::new("/r"), Path::new("/r"), &outside, Path::new("/var/log/x")).unwrap();
         assert!(found.more.is_empty() && !found.local.iter().any(|path| path.contains("elsewhere")));
+        assert_eq!(spot("/r", "/r", "/r/../beside"), None, "it only begins as if it lay in it");
     }
 }

@@ -49,7 +49,7 @@ impl fmt::Display for Keep {
             Self::Untracked => f.write_str("it has files that git does not know"),
             Self::Hidden => f.write_str("git was told not to look at changes of some of its files"),
             Self::UnderWay(what) => write!(f, "a {what} is under way in it"),
-            Self::Unpushed => f.write_str("it has commits that were not pushed"),
+            Self::Unpushed => f.write_str("it has commits that no remote is known here to have"),
             Self::Stashed => f.write_str("something is stashed that was made on its branch"),
             Self::Nested => f.write_str("there are other repositories in it"),
             Self::Outside => f.write_str("it is a link, or does not lie where ours are made"),

@@ -139,3 +139,11 @@ fn without_a_repository_nothing_is_wrong() {
     assert_found(&tree, &["git.elsewhere"]);
     assert!(tree.done("init").stderr.contains("lies outside the repository"));
 }
+
+#[test]
+fn f04_a_merge_conflict_is_named_the_moment_it_is_there() {
+    let (_ground, tree) = set_up();
+    tree.write(".the-loop/portable/github-octo-hello-7.json", "{\n<<<<<<< ours\n");
+    let said = tree.run("doctor --json").stdout;
+    assert!(said.contains("portable.refused") && said.contains("line 2"), "{said}");
+}

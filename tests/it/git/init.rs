@@ -94,6 +94,8 @@ fn what_only_a_person_can_mend_is_named_with_its_line_and_exit_code_1() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("`*.json` (line 2 of `.gitignore`)"), "{ran:?}");
     assert!(tree.text(".gitignore").starts_with("target/\n*.json\n"), "it is left");
+    let said = tree.run("init -q").stderr;
+    assert!(said.contains("error: ") && said.contains("`*.json`") && said.contains("hint: "), "{said}");
     assert_eq!(tree.run("init --check").code, Some(1));
     tree.write(".git/info/exclude", "/.the-loop\n");
     tree.write(".gitignore", tree.text(".gitignore").replace("*.json\n", ""));
@@ -178,4 +180,18 @@ fn what_a_hook_or_an_outer_git_set_leads_nowhere_else() {
     assert!(command.output().unwrap().status.success());
     assert_in_order(&tree);
     assert!(!other.path.join(".gitignore").exists() && !other.text(".git/config").contains("the-loop"));
+}
+
+#[test]
+fn a_state_root_behind_a_link_or_beside_the_repository_is_where_it_leads() {
+    let (_ground, tree) = Ground::repository("repo");
+    std::fs::create_dir(tree.path.join("state")).unwrap();
+    std::os::unix::fs::symlink("state", tree.path.join(".the-loop")).unwrap();
+    tree.done("init");
+    assert!(tree.ignores("state/local/state.redb") && !tree.ignores("state/portable/x.json"));
+    assert!(tree.git(&["check-attr", "merge", "--", "state/portable/x.json"]).contains("the-loop"));
+    assert!(tree.done("init --check").stdout.starts_with("nothing to do"));
+    tree.write(".the-loop/cli-config.yaml", "state: {root: ../beside}\n");
+    let ran = tree.run("init");
+    assert_eq!((ran.code, ran.stderr.contains("outside")), (Some(0), true), "{ran:?}");
 }

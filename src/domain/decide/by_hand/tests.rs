@@ -125,6 +125,16 @@ fn k40_a_close_ends_the_record_and_its_pull_requests_and_a_start_brings_all_back
 }
 
 #[test]
+fn k40_a_close_tidies_the_checkout_as_githubs_own_does_and_a_reset_keeps_it() {
+    for (verb, want) in [(Act::Close { keep_pane: None }, &["end", "tidy"][..]), (Act::Reset, &["end"][..])] {
+        let mut rows = Rows::new().with_live(7);
+        rows.policy.tidies_checkouts = true;
+        let outcome = act(&mut rows, 7, verb, 9);
+        assert_eq!(outcome.effects.iter().map(|effect| effect.body.verb()).collect::<Vec<_>>(), want);
+    }
+}
+
+#[test]
 fn an_item_without_a_session_is_not_closed_and_none_is_reached_through_its_pull_request() {
     let mut rows = with_pull_request();
     for number in [8, 16] {
