@@ -118,7 +118,7 @@ fn k73_a_command_stopped_while_it_ends_an_agent_blocks_nobody() {
         "  tmux: {socket: @}\n".replace('@', "unused").as_str().replace("  tmux: {socket: unused}\n", "").as_str(),
     );
     // This agent takes no notice of being asked to end, so the command waits for it.
-    world.write_agent("#!/bin/sh\ntrap '' TERM HUP\nwhile :; do sleep 0.1; done\n");
+    world.write_agent("#!/bin/sh\ntrap '' TERM HUP\nwhile [ -t 0 ]; do sleep 0.1; done\n");
     world.done("sessions start octo/hello#733 --wait");
     let mut stop = world.command("sessions stop octo/hello#733");
     let mut stop = stop.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

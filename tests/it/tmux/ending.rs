@@ -33,7 +33,7 @@ fn k18_a_dead_pane_takes_no_text_and_the_server_lives_on() {
 fn a_harness_that_ignores_the_request_is_killed_and_its_pane_stays_readable() {
     let server = Server::new();
     let runner = server.runner();
-    let agent = server.start(&runner, 1, "trap '' TERM HUP; echo READY; while :; do sleep 0.05; done");
+    let agent = server.start(&runner, 1, "trap '' TERM HUP; echo READY; while [ -t 0 ]; do sleep 0.05; done");
     runner.end(&agent.key, &agent.life, 200, true).unwrap();
     wait_for("the pane to be dead", PATIENCE, || runner.panes().unwrap()[0].dead.is_some());
     assert!(server.screen(&agent.life).contains("READY"));
@@ -48,7 +48,7 @@ fn a_harness_that_ignores_the_request_is_killed_and_its_pane_stays_readable() {
 fn a_harness_gets_its_grace_and_a_stopped_one_hears_the_request() {
     let server = Server::new();
     let runner = server.runner();
-    let script = r#"trap 'echo saved > "$0"; exit 0' TERM; echo READY; while :; do sleep 0.05; done"#;
+    let script = r#"trap 'echo saved > "$0"; exit 0' TERM; echo READY; while [ -t 0 ]; do sleep 0.05; done"#;
     let agent = server.start(&runner, 1, script);
     signal(agent.life.pane_pid, rustix::process::Signal::STOP);
     runner.end(&agent.key, &agent.life, 10_000, true).unwrap();
