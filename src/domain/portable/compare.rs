@@ -1,7 +1,8 @@
 //! Whether two records mean the same: a file whose meaning is right is not rewritten.
 
 use super::date::dated;
-use super::{Poll, Record, Section};
+use super::{Control, Poll, Record, Section};
+use crate::domain::secrets::redact;
 
 /// What to do with fields that change without anything having happened: `lastPolledAt` and the tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub fn same_meaning(a: &Record, b: &Record, volatile: Volatile) -> bool {
     let (a, b) = (dated(a, None, None), dated(b, None, None));
     let key = |record: &Record| record.reference.key();
     key(&a) == key(&b)
-        && a.control == b.control
+        && same_control(&a.control, &b.control)
         && (&a.ended, &a.ended_extra) == (&b.ended, &b.ended_extra)
         && a.extra == b.extra
         && same_poll(&a.poll, &b.poll, volatile)
@@ -32,6 +33,13 @@ pub fn same_meaning(a: &Record, b: &Record, volatile: Volatile) -> bool {
 pub fn says_all(file: &Record, want: &Record) -> bool {
     let can_be_cleared = file.ended.is_none() || file.requested_at() <= file.commanded_at;
     can_be_cleared && same_meaning(want, file, Volatile::Ignored)
+}
+
+/// A note is compared as it is written: what is withheld from the file is no difference to it.
+fn same_control(a: &Section<Control>, b: &Section<Control>) -> bool {
+    let (Section::Present(ours), Section::Present(theirs)) = (a, b) else { return a == b };
+    let note = |control: &Control| control.note.as_deref().map(|note| redact(note).into_owned());
+    ours == theirs || (note(ours) == note(theirs) && Control { note: theirs.note.clone(), ..ours.clone() } == *theirs)
 }
 
 fn same_poll(a: &Section<Poll>, b: &Section<Poll>, volatile: Volatile) -> bool {
