@@ -102,6 +102,7 @@ mod tests {
             runner: Arc::clone(&parts.runner),
             portable: Arc::clone(&parts.portable),
             earlier: Arc::new(()),
+            github: Arc::new(()),
             harness_files: Arc::clone(&parts.harness_files),
             clock: Arc::clone(&parts.clock),
             ids: Arc::new(Others(CountingIds::default(), sees_others_live)),

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
+use crate::domain::github::GitHub;
 use crate::domain::ids::InstanceId;
 use crate::domain::portable::FolderId;
 use crate::domain::ports::{Clock, EarlierFiles, HarnessFiles, Ids, PortableFiles, Runner};
@@ -70,6 +71,8 @@ pub struct Parts {
     pub portable: Arc<dyn PortableFiles>,
     /// What the earlier system left.
     pub earlier: Arc<dyn EarlierFiles>,
+    /// Whoever can ask GitHub.
+    pub github: Arc<dyn GitHub>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Fresh ids.

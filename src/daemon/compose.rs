@@ -125,6 +125,7 @@ impl Setting {
             harness_files: Arc::new(self.harness_files()),
             portable: self.portable(),
             earlier: Arc::new(EarlierTree::new(&self.layout, &self.home.dir)),
+            github: Arc::new(()),
             clock: Arc::new(SystemClock),
             instance: ids.instance(),
             ids,

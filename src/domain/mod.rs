@@ -8,6 +8,7 @@ pub mod entry;
 pub mod event;
 pub mod findings;
 pub mod git;
+pub mod github;
 pub mod harness;
 pub mod ids;
 pub mod item;

@@ -24,6 +24,7 @@ pub fn daemon(path: &Path, terminal: &Terminal, salt: u64) -> Result<App, StoreE
         runner: Arc::new(terminal.clone()),
         portable: Arc::new(Folder::new(0, 0)),
         earlier: Arc::new(()),
+        github: Arc::new(()),
         clock: Arc::new(HandClock(AtomicI64::new(1_780_000_000_000))),
         ids,
         instance: InstanceId(format!("daemon-{salt}")),

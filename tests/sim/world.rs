@@ -236,6 +236,7 @@ impl World {
             runner: (self.plan.wrap)(self.terminal.clone()),
             portable: (self.plan.wrap_folder)(self.folder.clone()),
             earlier: Arc::new(()),
+            github: Arc::new(()),
             clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
             ids,
             instance: InstanceId(format!("life-{}", self.lives)),

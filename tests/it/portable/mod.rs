@@ -155,6 +155,7 @@ impl Place {
             runner: Arc::new(Nobody),
             portable: files(root.path().join("portable")),
             earlier: Arc::new(EarlierTree::new(&StateLayout::new(root.path()), root.path())),
+            github: Arc::new(()),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             ids: Arc::new(RandomIds),
             instance: InstanceId("test".into()),

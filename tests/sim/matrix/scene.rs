@@ -276,6 +276,7 @@ fn boot(plan: &Plan, stage: &Stage, clock: &Arc<HandClock>, life: u64) -> App {
         runner: Arc::new(stage.clone()),
         portable: Arc::new(Folder::new(0, 0)),
         earlier: Arc::new(()),
+        github: Arc::new(()),
         clock: Arc::clone(clock) as Arc<dyn Clock>,
         ids,
         instance: InstanceId(format!("life-{life}")),
