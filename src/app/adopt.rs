@@ -278,7 +278,7 @@ fn watch(tx: &impl View, dir: &str, items: Vec<WorkItemRef>) -> Result<Vec<Watch
 /// The items an event can touch, and the owners of the pull requests among them.
 fn touched_by(tx: &impl View, event: &Event, policy: &Policy) -> Result<Vec<WorkItemRef>, StoreError> {
     let mut items: Vec<WorkItemRef> = Vec::new();
-    for reference in view::touched(tx, event, policy)? {
+    for reference in view::touched(tx, event, policy, &decide::Told::default())? {
         for owner in tx.owners(&reference.key())? {
             // An owner goes by the spelling of its row, or, without one, by its key.
             let spelled = tx.item(&owner)?.map(|item| item.reference);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
+use super::ingest::Arrival;
 use super::order::Answered;
 use super::portable::PortableError;
 use super::request::{DispatchDetail, DispatchEntry, Dispatched, Response, Trouble};
@@ -105,14 +106,15 @@ impl App {
         let trusted = TrustedBody::kept(Bytes::from(payload));
         let json = body::read(MediaType::Json, &trusted)
             .map_err(|error| Trouble::refused(format!("the payload of `{id}` cannot be read: {error}")))?;
-        let event = webhook::normalise(&kept.name, kept.delivery, &json);
+        let event = webhook::normalise_listed(&kept.name, kept.delivery, &json);
         // As at the door: a folder that cannot be read keeps nothing from being decided.
         let adopted = match self.adopt_for(&event) {
             Ok(adoption) => adoption.lanes,
             Err(PortableError::Files(_)) => Vec::new(),
             Err(PortableError::Store(error)) => return Err(error.into()),
         };
-        let taken = self.decide_kept(event)?;
+        let body = Bytes::copy_from_slice(json.as_str().as_bytes());
+        let taken = self.decide_kept(Arrival::delivered(event, body))?;
         if taken.marked {
             self.export_marked(Urgency::Now, &BTreeSet::new())?;
         }

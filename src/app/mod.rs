@@ -1,17 +1,20 @@
 //! Use cases: load, call the pure function, save, in one transaction. Nothing here prints or knows an adapter.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, RwLock};
 
-use crate::domain::github::GitHub;
+use crate::domain::github::{Budget, GitHub};
 use crate::domain::ids::InstanceId;
 use crate::domain::portable::FolderId;
 use crate::domain::ports::{Clock, EarlierFiles, HarnessFiles, Ids, PortableFiles, Runner};
 use crate::store::Store;
 
 pub mod adopt;
+pub mod asking;
 mod by_hand;
 pub mod carry;
 pub mod command;
+mod deciding;
 mod dispatch;
 pub mod doctor;
 pub mod earlier;
@@ -30,6 +33,7 @@ pub mod look;
 mod moving;
 pub mod order;
 pub mod perform;
+pub mod polling;
 pub mod portable;
 pub mod progress;
 mod pruned;
@@ -38,6 +42,7 @@ pub mod runs;
 pub mod settings;
 mod upkeep;
 mod view;
+mod waiting;
 mod work;
 
 use earlier::Earlier;
@@ -57,6 +62,12 @@ pub struct App {
     /// Hears how far long work is.
     heard: Arc<dyn Progress>,
     earlier: Arc<Earlier>,
+    /// The rate limits of hosts, as last seen.
+    budgets: Arc<Mutex<BTreeMap<String, Budget>>>,
+    /// Held while repositories are polled.
+    cycle: Arc<Mutex<()>>,
+    /// Held while what waits is looked at.
+    asking: Arc<Mutex<()>>,
 }
 
 /// What the product is made of.
@@ -93,6 +104,9 @@ impl App {
             glances: Arc::default(),
             heard: Arc::new(Unheard),
             earlier: Arc::default(),
+            budgets: Arc::default(),
+            cycle: Arc::default(),
+            asking: Arc::default(),
         }
     }
 

@@ -171,6 +171,7 @@ pub(super) fn app(runner: Arc<dyn Runner>, harness_files: Arc<dyn HarnessFiles>,
         keep_session_on_close: true,
         resume_on_respawn: true,
         templates: Default::default(),
+        polling: Default::default(),
     };
     let ids = Arc::new(CountingIds::default());
     App::new(Parts {
@@ -219,7 +220,7 @@ fn take(app: &App, delivery: &str, repo: &str, id: u64, content: Content) -> Tak
         sender: Login::parse("mona"),
         content,
     };
-    app.ingest(&Arrival { event, body: bytes::Bytes::new() }).unwrap()
+    app.ingest(&Arrival::delivered(event, bytes::Bytes::new())).unwrap()
 }
 
 pub(super) fn say(app: &App, number: u64, at: &WorkItemRef, repository: u64, text: &str) -> Taken {

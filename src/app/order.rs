@@ -1,7 +1,11 @@
 //! Orders: what changes the store on the operator's word, whoever owns it.
 
+use std::collections::BTreeSet;
+
+use super::polling::Polled;
 use super::request::{Order, Request, ResetScope, Response, Trouble};
 use super::{App, look};
+use crate::domain::decide::Urgency;
 use crate::domain::portable::Command;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::store::StoreError;
@@ -57,6 +61,13 @@ impl App {
                 adopted.merge(run.adoption);
                 // Nothing is written for their sake: it was just done.
                 Ok(Answered { response: Response::Exported(run.exported), lanes: adopted.lanes, items: Vec::new() })
+            }
+            Order::Poll => {
+                let Polled { repositories, lanes, marked, waits: _ } = self.poll_now()?;
+                if marked {
+                    self.export_marked(Urgency::Cycle, &BTreeSet::new())?;
+                }
+                Ok(Answered { response: Response::Polled(repositories), lanes, items: Vec::new() })
             }
             Order::ExportItems(items) => Ok(Answered::only(Response::Exported(self.export_items(items)?.exported))),
             Order::PruneFiles(days) => Ok(Answered::only(Response::Exported(self.prune_files(*days)?.exported))),

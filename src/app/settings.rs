@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::domain::harness::Harness;
 use crate::domain::policy::Policy;
+use crate::domain::polling::Polling;
 use crate::domain::ports::Workspaces;
 use crate::domain::prompt::Templates;
 use crate::domain::trust::Trust;
@@ -33,6 +34,8 @@ pub struct Settings {
     pub resume_on_respawn: bool,
     /// The texts of prompts.
     pub templates: Templates,
+    /// What is polled.
+    pub polling: Polling,
 }
 
 /// Where sessions work.

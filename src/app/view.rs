@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::domain::decide::{self, Known, View};
+use crate::domain::decide::{self, Known, Told, View};
 use crate::domain::event::{Check, Content, Event, Fact, Form, ItemFact, RepositoryFact, Speech};
 use crate::domain::ids::StoreId;
 use crate::domain::names::Names;
@@ -48,19 +48,20 @@ pub(super) fn present_item(tx: &impl store::View, reference: &WorkItemRef) -> Re
     Ok(reference)
 }
 
-/// The rows `event` can touch; `names` are those of its repository.
+/// The rows `event` can touch; `names` are those of its repository, `told` is what GitHub said about it.
 pub(super) fn of_event(
     tx: &impl store::View,
     store: &StoreId,
     event: &Event,
     names: Option<Names>,
     policy: &Policy,
+    told: Told,
 ) -> Result<View, StoreError> {
     let mut view = View::empty(store.clone());
-    view.delivery = tx.delivery(&event.delivery)?;
     view.watermark = tx.watermark()?;
     view.names = names;
-    for reference in touched(tx, event, policy)? {
+    view.told = told;
+    for reference in touched(tx, event, policy, &view.told)? {
         load(tx, &mut view, &reference)?;
     }
     if let Content::Speech(speech) = &event.content {
@@ -70,8 +71,14 @@ pub(super) fn of_event(
 }
 
 /// The items an event can touch, owners of pull requests aside.
-pub(super) fn touched(tx: &impl store::View, event: &Event, policy: &Policy) -> Result<Vec<WorkItemRef>, StoreError> {
-    let mut touched: Vec<WorkItemRef> = decide::named(event, policy).into_iter().map(|named| named.reference).collect();
+pub(super) fn touched(
+    tx: &impl store::View,
+    event: &Event,
+    policy: &Policy,
+    told: &Told,
+) -> Result<Vec<WorkItemRef>, StoreError> {
+    let named = decide::named(event, policy, told).into_iter();
+    let mut touched: Vec<WorkItemRef> = named.map(|named| named.reference).collect();
     match &event.content {
         Content::Speech(speech) => {
             if let Form::Check(check) = &speech.form {
@@ -111,6 +118,11 @@ fn of_speech(tx: &impl store::View, view: &mut View, event: &Event, speech: &Spe
     view.identity = tx.identity(&speech.identity)?;
     if let Some(node_id) = &speech.node_id {
         view.posted_by_us = tx.posted(node_id)?;
+        for item in view.items.keys() {
+            if tx.has_seen(item, node_id)? {
+                view.seen.insert(item.clone());
+            }
+        }
     }
     match &speech.form {
         Form::Check(check) => of_check(tx, view, event, check),

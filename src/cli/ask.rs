@@ -72,9 +72,12 @@ fn limit(setting: &Setting) -> Duration {
 
 const fn patience(order: &Order) -> Duration {
     match order {
-        Order::Export | Order::ExportItems(_) | Order::PruneFiles(_) | Order::MarkGone(_) | Order::Reset(_) => {
-            LONG_ANSWER
-        }
+        Order::Export
+        | Order::ExportItems(_)
+        | Order::PruneFiles(_)
+        | Order::MarkGone(_)
+        | Order::Reset(_)
+        | Order::Poll => LONG_ANSWER,
         Order::Command { .. } | Order::ByHand { .. } | Order::Retry(_) | Order::Drop(_) => ANSWER,
     }
 }

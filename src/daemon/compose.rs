@@ -103,27 +103,38 @@ impl Setting {
                 first: self.template(&routing.spawn_prompt_template, built_in.first)?,
                 event: self.template(&routing.prompt_template, built_in.event)?,
             },
+            polling: self.config.polled(),
         })
     }
 
     /// The product over an open store.
     pub fn app(&self, store: Store) -> Result<App, ComposeError> {
         let servers = store.read(|tx| known_servers(tx))?;
-        self.app_beside(store, servers)
+        self.app_beside(store, servers, self.portable())
     }
 
     /// The product for what only concerns files: it does not go through all records for the servers that they name, so
     /// it must start no session.
     pub fn app_for_files(&self, store: Store) -> Result<App, ComposeError> {
-        self.app_beside(store, Vec::new())
+        self.app_beside(store, Vec::new(), self.portable())
     }
 
-    fn app_beside(&self, store: Store, servers: Vec<KnownServer>) -> Result<App, ComposeError> {
+    /// The same over the portable files of another directory, to take in what they say.
+    pub fn app_beside_files(&self, store: Store, dir: &Path) -> Result<App, ComposeError> {
+        self.app_beside(store, Vec::new(), Arc::new(PortableDir::new(dir)))
+    }
+
+    fn app_beside(
+        &self,
+        store: Store,
+        servers: Vec<KnownServer>,
+        portable: Arc<dyn PortableFiles>,
+    ) -> Result<App, ComposeError> {
         let ids = Arc::new(RandomIds);
         Ok(App::new(Parts {
             runner: Arc::new(Hosts::new(self.mode(), self.tmux(servers)?, self.processes())),
             harness_files: Arc::new(self.harness_files()),
-            portable: self.portable(),
+            portable,
             earlier: Arc::new(EarlierTree::new(&self.layout, &self.home.dir)),
             github: Arc::new(()),
             clock: Arc::new(SystemClock),

@@ -58,7 +58,7 @@ impl WebhookDoor {
             DeliveryId::parse(delivery).map_err(|error| Refused::bad(&format!("`X-GitHub-Delivery`: {error}")))?;
         let event = webhook::normalise(name, delivery, &json);
         let body = shared(&request.body, json.as_str());
-        Ok(Read::Event(Box::new(Arrival { event, body })))
+        Ok(Read::Event(Box::new(Arrival::delivered(event, body))))
     }
 
     /// What other machines said about the items of `event` comes before the decision. A folder that cannot be read keeps
@@ -142,9 +142,12 @@ impl Door for WebhookDoor {
 /// The answer after the commit, and the loops that have something to do now.
 fn answer(taken: Result<Taken, StoreError>, wake: &Wake) -> Answer {
     match taken {
-        Ok(Taken { verdict, lanes, marked }) => {
+        Ok(Taken { verdict, lanes, marked, waits }) => {
             wake.well();
             wake.taken(lanes, marked);
+            if waits {
+                wake.waits();
+            }
             match verdict {
                 Verdict::Dropped(DropReason::DuplicateDelivery) => Answer::Duplicate,
                 _ => Answer::Accepted,

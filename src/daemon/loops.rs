@@ -10,6 +10,7 @@ use super::dispatcher::Dispatcher;
 use super::exporter::{Exporter, Pace};
 use super::ground::Ground;
 use super::journal::{self, Sink, Told};
+use super::poller;
 use super::reload::Reload;
 use super::run::StartError;
 use super::upkeep;
@@ -26,6 +27,8 @@ const FILES_END: Duration = Duration::from_secs(10);
 const EFFECTS_END: Duration = Duration::from_secs(10);
 /// A loop that is away from its bell for longer than this does not get on.
 const AWAY: Duration = Duration::from_secs(90);
+/// The same for one that asks GitHub, whose answers have deadlines of their own.
+const AWAY_ASKING: Duration = Duration::from_secs(900);
 
 /// The threads that run beside the listeners.
 pub(super) struct Loops {
@@ -33,6 +36,8 @@ pub(super) struct Loops {
     exporter: (Bell, JoinHandle<()>),
     upkeep: (Bell, JoinHandle<()>),
     reload: (Bell, JoinHandle<()>),
+    poller: (Bell, JoinHandle<()>),
+    asking: (Bell, JoinHandle<()>),
     journal: Option<(Bell, JoinHandle<()>)>,
     /// Wakes them.
     pub(super) wake: Wake,
@@ -54,7 +59,8 @@ impl Loops {
             routing.max_concurrent_dispatches as usize,
             routing.max_concurrent_spawns as usize,
         )?;
-        let wake = Wake::new(dispatcher.notifier(), export_bell.clone(), journal_bell.clone());
+        let (poll_bell, asking_bell) = (Bell::default(), Bell::default());
+        let wake = Wake::new(dispatcher.notifier(), export_bell.clone(), journal_bell.clone(), asking_bell.clone());
         let vitals = Vitals::new(app.clone(), wake.clone());
         let sink = Sink::new(app.clone(), journal_bell.clone());
         let journal = match setting.config.event_log.enabled {
@@ -81,13 +87,20 @@ impl Loops {
             let reloads = Arc::clone(&reloads);
             move || reloads.run()
         })?;
+        let asks = Asks { app, wake: &wake, sink: &sink, vitals: &vitals };
+        let poller = asks.start("poller", poll_bell, poller::poll)?;
+        let asking = asks.start("asking", asking_bell, poller::ask)?;
         wake.taken(app.waiting_lanes()?, true);
         let [exporter, upkeep, reload] = [(export_bell, exporter), (upkeep_bell, upkeep), (reload_bell, reload)];
-        Ok(Self { dispatcher, exporter, upkeep, reload, journal, wake, sink, vitals, reloads })
+        Ok(Self { dispatcher, exporter, upkeep, reload, poller, asking, journal, wake, sink, vitals, reloads })
     }
 
     /// Ends effects first, then what follows from them, and the trail last.
     pub(super) fn stop(self) {
+        // What is being asked of GitHub is not waited for: nothing of it is stored before it is all there.
+        for (bell, _) in [&self.poller, &self.asking] {
+            bell.close();
+        }
         let settled = self.dispatcher.stop(EFFECTS_END);
         for (bell, thread) in [self.reload, self.exporter, self.upkeep] {
             bell.close();
@@ -99,6 +112,29 @@ impl Loops {
             bell.close();
             let _ = thread.join();
         }
+    }
+}
+
+/// What the loops that ask GitHub have in common.
+struct Asks<'a> {
+    app: &'a App,
+    wake: &'a Wake,
+    sink: &'a Sink,
+    vitals: &'a Vitals,
+}
+
+impl Asks<'_> {
+    fn start(
+        &self,
+        name: &'static str,
+        bell: Bell,
+        run: fn(&App, &Wake, &Bell, &Sink, &Told),
+    ) -> Result<(Bell, JoinHandle<()>), StartError> {
+        let told = Told::default();
+        self.vitals.watch(name, &bell, AWAY_ASKING, &told);
+        let (app, wake, sink, own) = (self.app.clone(), self.wake.clone(), self.sink.clone(), bell.clone());
+        let thread = spawn(name, move || run(&app, &wake, &own, &sink, &told))?;
+        Ok((bell, thread))
     }
 }
 

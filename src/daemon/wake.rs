@@ -13,6 +13,7 @@ pub struct Wake {
     lanes: Notifier,
     exporter: Bell,
     journal: Bell,
+    asking: Bell,
     /// A commit failed, and what it held may be stored or not.
     in_doubt: Arc<AtomicBool>,
     /// The last commit anybody waited for failed.
@@ -20,9 +21,9 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// The three that can be woken.
-    pub fn new(lanes: Notifier, exporter: Bell, journal: Bell) -> Self {
-        Self { lanes, exporter, journal, in_doubt: Arc::default(), failing: Arc::default() }
+    /// All that can be woken.
+    pub fn new(lanes: Notifier, exporter: Bell, journal: Bell, asking: Bell) -> Self {
+        Self { lanes, exporter, journal, asking, in_doubt: Arc::default(), failing: Arc::default() }
     }
 
     /// A commit failed: everything that waits is looked at once the store takes writes again.
@@ -51,6 +52,11 @@ impl Wake {
     /// Whether a commit failed since the last call.
     pub fn take_doubt(&self) -> bool {
         self.in_doubt.swap(false, Ordering::SeqCst)
+    }
+
+    /// An event waits for a fact that GitHub is to be asked for.
+    pub fn waits(&self) {
+        self.asking.ring();
     }
 
     /// A decision was committed.

@@ -62,6 +62,13 @@ impl DeliveryId {
             .ok_or(IdError { what: "a delivery id", rule: "1 to 128 letters, digits and `-`" })
     }
 
+    /// A name for what a poll found in the repository with this id: GitHub gave it none. Other characters than its own
+    /// are left out of `what`.
+    pub fn of_poll(repository: u64, what: &str) -> Self {
+        let own = what.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(100);
+        Self(format!("poll-{repository}-{}", own.collect::<String>()))
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -19,6 +19,7 @@ pub mod log;
 pub mod message;
 pub mod names;
 pub mod policy;
+pub mod polling;
 pub mod portable;
 pub mod ports;
 pub mod profile;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::github::Permission;
 use super::ids::Login;
 use super::reference::RepoRef;
 
@@ -14,6 +15,8 @@ pub struct Policy {
     pub repositories: Vec<RepoRef>,
     /// Who may speak, start and stop; empty admits nobody.
     pub authorized_users: Vec<Login>,
+    /// Who speaks is admitted too when GitHub says that they may do at least this; asked for each of them.
+    pub authorize_permission: Option<Permission>,
     /// Whose command line may arm an item from another machine, by login or user name.
     pub trusted_operators: Vec<String>,
     /// When an event without a session may make one.
@@ -95,6 +98,7 @@ impl Default for Policy {
             events: BTreeSet::new(),
             repositories: Vec::new(),
             authorized_users: Vec::new(),
+            authorize_permission: None,
             trusted_operators: Vec::new(),
             spawn: SpawnPolicy::Labeled,
             label: "the-loop: auto-execute".into(),

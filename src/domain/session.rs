@@ -210,6 +210,11 @@ impl Session {
         matches!(self.state, SessionState::Starting | SessionState::Live(_) | SessionState::Paused(_))
     }
 
+    /// Whether it ended, or is ending.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, SessionState::Closing(_) | SessionState::Closed { .. })
+    }
+
     /// Whether a reset ended it, or is ending it: its row goes once its lane is empty, and nothing of it comes back.
     pub fn was_reset(&self) -> bool {
         matches!(

@@ -13,9 +13,10 @@ use super::rows::{
 use super::tables::TableId;
 use super::view::{View, mark_row, read_effect, trail, whole};
 use super::write::{Counters, DEAD_COUNTER, EFFECTS_COUNTER, JOURNAL_COUNTER, MARKS_COUNTER};
-use crate::domain::decide::IdentityState;
+use crate::domain::decide::{IdentityState, Waiting};
 use crate::domain::effect::{Effect, EffectBody};
 use crate::domain::item::Item;
+use crate::domain::polling::Progress;
 use crate::domain::reference::RefKey;
 use crate::domain::session::{EndReason, Session, SessionState};
 
@@ -97,6 +98,8 @@ impl<V: View> Check<'_, V> {
         self.shape::<DeadLetterRow>(TableId::DeadLetters)?;
         self.each(TableId::Journal, |_, key, value| trail(key, value).map(drop))?;
         self.shape::<UndecidableRow>(TableId::Undecidables)?;
+        self.shape::<Progress>(TableId::Polls)?;
+        self.shape::<Waiting>(TableId::Waiting)?;
         self.each(TableId::Undecidables, |check, key, _| match check.view.get(TableId::Bodies, key, |_| ())? {
             Some(()) => Ok(()),
             None => Err(rows::bad(TableId::Undecidables, key, "its body is missing")),

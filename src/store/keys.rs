@@ -113,6 +113,19 @@ pub fn read_place(key: &[u8]) -> Option<(&str, Place)> {
     Some((std::str::from_utf8(&key[..at]).ok()?, place))
 }
 
+/// A number in the queue of an item.
+pub fn numbered(item: &RefKey, n: u64) -> Vec<u8> {
+    let mut key = lane(item);
+    key.extend_from_slice(&number(n));
+    key
+}
+
+/// Item and number of such a key.
+pub fn read_numbered(key: &[u8]) -> Option<(&str, u64)> {
+    let at = key.iter().position(|byte| *byte == 0)?;
+    Some((std::str::from_utf8(&key[..at]).ok()?, read_number(&key[at + 1..])?))
+}
+
 /// A key for people.
 pub fn show(key: &[u8]) -> String {
     match read_place(key) {

@@ -90,6 +90,12 @@ tables! {
     Journal => "journal",
     /// Key: delivery id. Value: `UndecidableRow`: what a bug kept from being decided. Removed by a person's retry.
     Undecidables => "undecidables",
+    /// Key: repository, lower case (`github:octo/hello`). Value: `polling::Progress`, how far it was polled. Written with
+    /// what a poll brought. One row per repository, never removed.
+    Polls => "polls",
+    /// Key: reference the payload names, NUL, number (8 bytes). Value: `decide::Waiting`: an event that waits for a fact
+    /// only GitHub has, or behind one that does. Removed when it is decided.
+    Waiting => "waiting",
     /// Key: delivery id. Value: the request's body, raw. Written and removed with `undecidables`.
     Bodies => "bodies",
 }

@@ -375,7 +375,7 @@ pub(super) fn mark_row<V: Raw + ?Sized>(view: &V, item: &RefKey) -> Result<Optio
 }
 
 /// At most `limit` rows of a span, decoded; what cannot be is left out and noted.
-fn list<V: Raw + ?Sized, T>(
+pub(super) fn list<V: Raw + ?Sized, T>(
     view: &V,
     table: TableId,
     span: &Span,

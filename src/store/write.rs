@@ -29,6 +29,8 @@ pub(super) const EFFECTS_COUNTER: &str = "effects";
 pub(super) const DEAD_COUNTER: &str = "dead_letters";
 /// Counter of export marks.
 pub(super) const MARKS_COUNTER: &str = "marks";
+/// Counter of events that wait for a fact.
+pub(super) const WAITING_COUNTER: &str = "waiting";
 /// Counter of journal entries.
 pub(super) const JOURNAL_COUNTER: &str = "journal";
 
@@ -290,7 +292,7 @@ impl WriteTx<'_> {
     }
 
     /// The next number of a counter; numbers begin with 1 and are never given twice.
-    fn take_number(&mut self, counter: &'static str) -> Result<u64, StoreError> {
+    pub(super) fn take_number(&mut self, counter: &'static str) -> Result<u64, StoreError> {
         let next = self.counter(counter)?;
         self.set_number(counter, next + 1);
         Ok(next)

@@ -302,7 +302,7 @@ impl GitHub {
     fn arrival(&self, name: &str, delivery: DeliveryId, sender: Option<Login>, content: Content) -> Arrival {
         let repository = Some(Repository { reference: self.repo.clone(), id: 101 });
         let event = Event { name: name.into(), action: None, delivery, repository, sender, content };
-        Arrival { event, body: bytes::Bytes::new() }
+        Arrival::delivered(event, bytes::Bytes::new())
     }
 
     fn delivery(&mut self) -> DeliveryId {

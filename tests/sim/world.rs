@@ -447,5 +447,6 @@ pub fn settings(session_per_pr: bool) -> Settings {
         keep_session_on_close: true,
         resume_on_respawn: true,
         templates: Default::default(),
+        polling: Default::default(),
     }
 }

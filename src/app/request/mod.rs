@@ -12,10 +12,12 @@ use crate::domain::reference::WorkItemRef;
 
 mod answers;
 mod dispatch;
+mod polled;
 mod trouble;
 
 pub use answers::{Commanded, Exported, HeldFile, ResetItem, SessionDetail, SessionRow, Status};
 pub use dispatch::{DispatchDetail, DispatchEntry, Dispatched};
+pub use polled::{PollState, PolledRow};
 pub use trouble::{Trouble, TroubleKind};
 
 /// Whatever may be asked.
@@ -90,6 +92,8 @@ pub enum Order {
     PruneFiles(u32),
     /// Records of these items follow what tmux says: a session whose pane is surely gone has none any more.
     MarkGone(Vec<WorkItemRef>),
+    /// Polls every source once.
+    Poll,
 }
 
 /// Answers, as `--json` prints them.
@@ -116,4 +120,6 @@ pub enum Response {
     Exported(Exported),
     /// To [`Order::MarkGone`]: the sessions whose pane is gone.
     MarkedGone(Vec<String>),
+    /// To [`Order::Poll`].
+    Polled(Vec<PolledRow>),
 }

@@ -1,8 +1,11 @@
 //! The policy that a configuration states.
 
+use crate::domain::github::Permission;
 use crate::domain::policy::{Keywords, Policy};
+use crate::domain::polling::{Polling, Source};
+use crate::domain::reference::RepoRef;
 
-use super::{Config, Strategy};
+use super::{Config, PollingConfig, SourceConfig, Strategy, routing as config};
 
 impl Config {
     /// The part that decisions read. `user` is this machine's user name: without a list of trusted operators, it and
@@ -22,6 +25,12 @@ impl Config {
             events: self.webhooks.gh_webhook.events.iter().cloned().collect(),
             repositories: self.repositories.clone(),
             authorized_users: routing.authorized_users.clone(),
+            authorize_permission: match routing.authorize_permission {
+                config::Permission::Off => None,
+                config::Permission::Write => Some(Permission::Write),
+                config::Permission::Maintain => Some(Permission::Maintain),
+                config::Permission::Admin => Some(Permission::Admin),
+            },
             trusted_operators,
             spawn: routing.spawn_on_unmatched,
             label: routing.auto_execute_label.clone(),
@@ -40,6 +49,33 @@ impl Config {
             max_retries: self.polling.max_retries,
             dispatch_timeout_seconds: routing.dispatch_timeout_seconds,
             tidies_checkouts: !workspace.keep_checkout_on_close && workspace.strategy != Strategy::Shared,
+        }
+    }
+
+    /// What is polled: the repositories of the sources, each once, under the label of the first that names it. Without
+    /// sources, the repositories that are served.
+    pub fn polled(&self) -> Polling {
+        let all = SourceConfig { repos: self.repositories.clone(), ..SourceConfig::default() };
+        let sources = if self.polling.sources.is_empty() { std::slice::from_ref(&all) } else { &self.polling.sources };
+        let mut polled: Vec<Source> = Vec::new();
+        for source in sources {
+            for repository in &source.repos {
+                if !polled.iter().any(|earlier| earlier.repository.is_same(repository)) {
+                    polled.push(self.source(source, repository));
+                }
+            }
+        }
+        let PollingConfig { enabled, interval_seconds, .. } = self.polling;
+        Polling { enabled, interval_seconds, sources: polled }
+    }
+
+    fn source(&self, source: &SourceConfig, repository: &RepoRef) -> Source {
+        let label = if source.label.is_empty() { &self.routing.auto_execute_label } else { &source.label };
+        Source {
+            repository: repository.clone(),
+            label: label.clone(),
+            issues: source.monitor.issues,
+            pull_requests: source.monitor.pull_requests,
         }
     }
 }

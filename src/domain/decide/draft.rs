@@ -142,7 +142,7 @@ impl<'a> Draft<'a> {
     pub(super) fn seen(&mut self, item: &WorkItemRef, node_id: Option<&str>) {
         let (Some(node_id), Some(known)) = (node_id, self.known(item)) else { return };
         let followed = known.item.session.is_some() || known.item.sections.control.is_some();
-        if followed {
+        if followed && !self.view.seen.contains(&item.key()) {
             self.extra.push(Change::Seen { item: item.key(), node_id: node_id.to_owned() });
             self.item_mut(item).sections.has_poll = true;
             self.mark(item, Urgency::Cycle);
@@ -171,7 +171,9 @@ impl<'a> Draft<'a> {
 
     /// The finished outcome.
     pub(super) fn finish(mut self, verdict: Verdict) -> Outcome {
-        self.log.push(trail(self.event, verdict));
+        if self.view.heard.is_delivered() || !is_no_news(verdict) {
+            self.log.push(trail(self.event, verdict));
+        }
         self.note_repository();
         let mut changes = std::mem::take(&mut self.first);
         let mut endpoints = Vec::new();
@@ -213,6 +215,14 @@ impl<'a> Draft<'a> {
             known.unwrap_or_else(|| Known { item: Item::new(reference.clone()), endpoints: Vec::new() })
         })
     }
+}
+
+/// What a list shows again with every cycle is told once, when it is news.
+const fn is_no_news(verdict: Verdict) -> bool {
+    matches!(
+        verdict,
+        Verdict::Dropped(DropReason::SameEvent | DropReason::NotNew | DropReason::NothingToDo | DropReason::OlderFact)
+    )
 }
 
 /// The line of the log that says what became of an event.

@@ -28,6 +28,7 @@ fn item(draft: &mut Draft<'_>, subject: &Subject, change: &ItemFact) -> Verdict 
         ItemFact::Transferred { to } => moves::transferred(draft, subject, to.as_ref()),
         ItemFact::Deleted => over(draft, subject, EndReason::Deleted),
         ItemFact::Reopened => reopened(draft, subject),
+        ItemFact::Shown { merged } => shown(draft, subject, *merged),
         ItemFact::Opened { transferred_from: Some(from) } => opened_from(draft, subject, from),
         ItemFact::Opened { transferred_from: None } | ItemFact::Labeled(_) | ItemFact::ReadyForReview => {
             linked(draft, subject, true)
@@ -70,6 +71,16 @@ pub(super) fn over(draft: &mut Draft<'_>, subject: &Subject, reason: EndReason) 
         ending::close_endpoint(draft, &subject.reference, reason);
     }
     Verdict::Accepted
+}
+
+/// The state of an item as a list shows it: nobody in particular did anything, so what it means depends on what is known.
+fn shown(draft: &mut Draft<'_>, subject: &Subject, merged: bool) -> Verdict {
+    let recorded = draft.item(&subject.reference).and_then(|item| item.facts.open);
+    match (subject.open, recorded) {
+        (Some(false), _) => over(draft, subject, if merged { EndReason::Merged } else { EndReason::Closed }),
+        (Some(true), Some(false)) => reopened(draft, subject),
+        (Some(true) | None, _) => linked(draft, subject, true),
+    }
 }
 
 /// Whether nothing newer is recorded. Payloads without a time are believed.
@@ -115,11 +126,10 @@ fn is_newer_opening(item: Option<&Item>, subject: &Subject) -> bool {
 
 /// A fact about a pull request records its linkage; one that shows the label may start an armed item.
 fn linked(draft: &mut Draft<'_>, subject: &Subject, may_start: bool) -> Verdict {
-    let named = resolve::named(draft.event, draft.policy);
+    let named = resolve::named(draft.event, draft.policy, &draft.view.told);
     draft.missing = resolve::missing(subject, &named, draft.view);
     let counted = resolve::counted(named, draft.view);
-    let may_link = draft.policy.admits(subject.author.as_ref());
-    let matches = resolve::matches(subject, &counted, draft.view, draft.policy, may_link);
+    let matches = resolve::matches(subject, &counted, draft.view, draft.policy);
     for matched in &matches {
         if let Some(pull_request) = &matched.link {
             records::link(draft, &matched.owner, pull_request);

@@ -1,5 +1,7 @@
 //! `decide`: what an event changes, what it makes us do, and why it was dropped. Pure.
 
+use serde::{Deserialize, Serialize};
+
 use super::effect::NewEffect;
 use super::event::{Content, Event, Identity};
 use super::item::Item;
@@ -20,6 +22,7 @@ mod facts;
 #[cfg(test)]
 mod fixtures;
 mod guards;
+mod learnt;
 #[cfg(test)]
 mod linkage;
 mod messages;
@@ -37,13 +40,16 @@ mod speech;
 #[cfg(test)]
 mod tests;
 mod view;
+mod waiting;
 
 pub use by_hand::{Act, ByHand, Registration, can_be_reset, decide_by_hand};
+pub use learnt::{Heard, Learnt, Told};
 pub use moves::{forwarded, implied_rename, under_present_name};
 pub use operator::{OperatorCommand, decide_command};
 pub use resolve::{By, Named, branch_items, named, named_pull_requests, subject};
 pub use speech::checked_head;
 pub use view::{DeliveryState, Known, View};
+pub use waiting::{Waiting, overtakes};
 
 /// Decides one event: what it changes, what it makes us do, why it was dropped.
 ///
@@ -72,19 +78,19 @@ fn act(draft: &mut draft::Draft<'_>) -> Verdict {
 pub enum Decision {
     /// Decided, with everything to store.
     Decided(Outcome),
-    /// A fact is missing that only GitHub has; decided again with it, or with the fact in [`View::without`] when nobody
-    /// can be asked.
+    /// A fact is missing that only GitHub has; decided again with what was learnt in [`View::told`].
     Needs(MissingFact),
 }
 
 /// A fact `decide` cannot know from the store.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum MissingFact {
     /// The issues a pull request closes, by GitHub's own linkage.
     Linkage(WorkItemRef),
     /// Whether an issue that only a branch name hints at exists.
     IssueExists(WorkItemRef),
-    /// A sender's permission on a repository.
+    /// What a login, in lower case, may do in the event's repository.
     Permission(String),
 }
 

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::resolve::Match;
-use super::{DropReason, ending, messages, speech};
+use super::{DropReason, ending, messages, resolve, speech};
 use crate::domain::effect::{Class, EffectBody, EndpointRef};
 use crate::domain::event::{Identity, Subject, SubjectKind};
 use crate::domain::item::Item;
@@ -94,8 +94,8 @@ fn match_of(draft: &Draft<'_>, reference: &WorkItemRef, subject: &Subject) -> Ma
         true => EndpointRef::PullRequest(subject.reference.clone()),
         false => EndpointRef::Item,
     };
-    let admitted = draft.policy.admits(subject.author.as_ref());
-    Match { owner, endpoint, link: admitted.then(|| subject.reference.clone()) }
+    let may_link = resolve::may_link(subject, reference, draft.policy, &draft.view.told);
+    Match { owner, endpoint, link: may_link.then(|| subject.reference.clone()) }
 }
 
 /// Guard 10.
@@ -305,9 +305,7 @@ pub(super) fn link(draft: &mut Draft<'_>, owner: &WorkItemRef, pull_request: &Wo
         draft.log(entry.with("reason", "its conversation is another record's").with("with", first.to_string()), owner);
     }
     let event = draft.event;
-    if let Some(subject) =
-        super::resolve::subject(event).filter(|subject| subject.reference.key() == pull_request.key())
-    {
+    if let Some(subject) = resolve::subject(event).filter(|subject| subject.reference.key() == pull_request.key()) {
         speech::record_head(draft, subject);
     }
 }
@@ -315,7 +313,7 @@ pub(super) fn link(draft: &mut Draft<'_>, owner: &WorkItemRef, pull_request: &Wo
 /// Whether the newer of what is recorded and what the event shows says that a pull request is closed.
 fn is_closed(draft: &Draft<'_>, pull_request: &WorkItemRef) -> bool {
     let item = draft.item(pull_request);
-    match super::resolve::subject(draft.event).filter(|subject| subject.reference.key() == pull_request.key()) {
+    match resolve::subject(draft.event).filter(|subject| subject.reference.key() == pull_request.key()) {
         Some(subject) => !is_open(item, subject, pull_request),
         None => item.is_some_and(|item| item.facts.open == Some(false)),
     }

@@ -1,7 +1,7 @@
 //! Which records an event belongs to (events rules, section 4).
 
-use super::MissingFact;
 use super::view::View;
+use super::{MissingFact, Told};
 use crate::domain::effect::EndpointRef;
 use crate::domain::event::linkage::{self, Evidence};
 use crate::domain::event::{Check, Content, Event, Fact, Subject, SubjectKind};
@@ -22,6 +22,8 @@ pub struct Named {
 pub enum By {
     /// It happened on it.
     Itself,
+    /// By GitHub's own linkage.
+    Linked,
     /// A closing keyword in the pull request's text.
     Keyword,
     /// The head branch's name: only a hint, counts when the issue is known.
@@ -53,10 +55,11 @@ pub fn subject(event: &Event) -> Option<&Subject> {
 
 /// The work items an event names by its own text, in order: linked issues, then the item itself.
 ///
-/// A pull request whose author is not admitted is linked by nothing it says itself.
-pub fn named(event: &Event, policy: &Policy) -> Vec<Named> {
+/// A pull request whose author is not admitted is linked by nothing it says itself, only by GitHub.
+pub fn named(event: &Event, policy: &Policy, told: &Told) -> Vec<Named> {
     let Some(subject) = subject(event) else { return Vec::new() };
-    let mut named = Vec::new();
+    let linked = told.linked(&subject.reference);
+    let mut named: Vec<Named> = linked.map(|issue| Named { reference: issue.clone(), by: By::Linked }).collect();
     if subject.kind == SubjectKind::PullRequest && policy.admits(subject.author.as_ref()) {
         let branch = subject.head.as_ref().filter(|head| head.in_base_repository).map(|head| head.branch.as_str());
         for link in linkage::linked_issues(&subject.reference, branch, &subject.body) {
@@ -64,16 +67,25 @@ pub fn named(event: &Event, policy: &Policy) -> Vec<Named> {
                 Evidence::Keyword => By::Keyword,
                 Evidence::Branch => By::Branch,
             };
-            named.push(Named { reference: link.issue, by });
+            if !named.iter().any(|earlier| earlier.reference.key() == link.issue.key()) {
+                named.push(Named { reference: link.issue, by });
+            }
         }
     }
     named.push(Named { reference: subject.reference.clone(), by: By::Itself });
     named
 }
 
-/// The references that count: a branch hint only when its issue has a row of its own.
+/// The references that count: a branch hint only when its issue has a row of its own or is known upstream.
 pub fn counted(named: Vec<Named>, view: &View) -> Vec<Named> {
-    named.into_iter().filter(|named| named.by != By::Branch || view.item(&named.reference).is_some()).collect()
+    let is_known = |issue: &WorkItemRef| view.item(issue).is_some() || view.told.exists(issue);
+    named.into_iter().filter(|named| named.by != By::Branch || is_known(&named.reference)).collect()
+}
+
+/// Whether a pull request may be recorded on `owner`: its author is admitted, or GitHub links the two.
+pub fn may_link(subject: &Subject, owner: &WorkItemRef, policy: &Policy, told: &Told) -> bool {
+    let key = owner.key();
+    policy.admits(subject.author.as_ref()) || told.linked(&subject.reference).any(|issue| issue.key() == key)
 }
 
 /// The fact about a pull request that would decide where its event goes, unless nobody can be asked for it.
@@ -85,11 +97,11 @@ pub fn missing(subject: &Subject, named: &[Named], view: &View) -> Option<Missin
     let facts = hinted.map(|named| MissingFact::IssueExists(named.reference.clone()));
     let unowned = view.live_owners(&subject.reference).is_empty();
     let linkage = unowned.then(|| MissingFact::Linkage(subject.reference.clone()));
-    facts.chain(linkage).find(|fact| !view.without.contains(fact))
+    facts.chain(linkage).find(|fact| !view.told.settles(fact))
 }
 
 /// The live records that get an event about `subject`.
-pub fn matches(subject: &Subject, counted: &[Named], view: &View, policy: &Policy, may_link: bool) -> Vec<Match> {
+pub fn matches(subject: &Subject, counted: &[Named], view: &View, policy: &Policy) -> Vec<Match> {
     if subject.kind == SubjectKind::Issue {
         return own(&subject.reference, view).into_iter().collect();
     }
@@ -105,7 +117,8 @@ pub fn matches(subject: &Subject, counted: &[Named], view: &View, policy: &Polic
             continue;
         }
         let endpoint = endpoint_for(&subject.reference, policy);
-        matches.push(Match { owner, endpoint, link: may_link.then(|| subject.reference.clone()) });
+        let link = may_link(subject, &owner, policy, &view.told).then(|| subject.reference.clone());
+        matches.push(Match { owner, endpoint, link });
     }
     matches
 }

@@ -3,7 +3,7 @@
 use rstest::rstest;
 
 use super::fixtures::*;
-use super::{Decision, DropReason, MissingFact, Outcome, Verdict, decide};
+use super::{Decision, DropReason, Learnt, MissingFact, Outcome, Verdict, decide};
 use crate::domain::effect::{Class, EffectBody, EndpointRef};
 use crate::domain::event::{Content, Event, Fact, Form, ItemFact, Subject};
 use crate::domain::ids::{ConversationId, Login};
@@ -180,7 +180,9 @@ fn a_branch_hint_counts_when_its_issue_is_known_and_is_asked_for_when_not() {
     let asked = decide(&said, &rows.view, &rows.policy, at(9));
     assert_eq!(asked, Decision::Needs(MissingFact::IssueExists(issue(7))));
     let mut view = rows.view.clone();
-    view.without = vec![MissingFact::IssueExists(issue(7)), MissingFact::Linkage(issue(16))];
+    for fact in [MissingFact::IssueExists(issue(7)), MissingFact::Linkage(issue(16))] {
+        view.told.add(Learnt::Nothing(fact));
+    }
     let Decision::Decided(outcome) = decide(&said, &view, &rows.policy, at(9)) else { panic!() };
     assert_eq!(outcome.verdict, Verdict::Refused(DropReason::SpawnPolicy), "the hint does not count");
     // A stop is decided at once.

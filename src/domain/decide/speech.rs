@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::resolve::{self, Match};
 use super::view::DeliveryState;
-use super::{Change, DropReason, IdentityState, Verdict, control, facts, messages, records};
+use super::{Change, DropReason, Heard, IdentityState, MissingFact, Verdict, control, facts, messages, records};
 use crate::domain::event::marker;
 use crate::domain::event::words::{self, Word, Words};
 use crate::domain::event::{Check, Event, Form, Identity, Speech, Subject};
@@ -24,38 +24,72 @@ pub(super) fn act(draft: &mut Draft<'_>, speech: &Speech) -> Verdict {
     settle(draft, speech, verdict)
 }
 
-/// Whether the sender may speak here and wrote the text.
-fn is_admitted(draft: &Draft<'_>, speech: &Speech) -> bool {
+/// Guard 6: whether the sender may speak here and wrote the text.
+enum Admission {
+    Granted,
+    Denied,
+    /// GitHub has to say what they may do.
+    Asks(MissingFact),
+}
+
+fn admission(draft: &Draft<'_>, speech: &Speech) -> Admission {
     let sender: Option<&Login> = draft.event.sender.as_ref();
-    draft.policy.admits(sender) && speech.author.as_ref() == sender
+    let is_author = speech.author.as_ref() == sender;
+    if is_author && draft.policy.admits(sender) {
+        return Admission::Granted;
+    }
+    let person = sender.filter(|login| is_author && !login.is_bot());
+    let (Some(login), Some(least)) = (person, draft.policy.authorize_permission) else { return Admission::Denied };
+    let login = login.as_str().to_ascii_lowercase();
+    match draft.view.told.permission(&login) {
+        Some(permission) if permission >= least => Admission::Granted,
+        Some(_) => Admission::Denied,
+        None => Some(MissingFact::Permission(login))
+            .filter(|fact| !draft.view.told.settles(fact))
+            .map_or(Admission::Denied, Admission::Asks),
+    }
 }
 
 fn words_verdict(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject) -> Verdict {
-    if !is_admitted(draft, speech) {
-        return Verdict::Refused(DropReason::UnauthorizedActor);
+    let admission = admission(draft, speech);
+    if matches!(admission, Admission::Denied) {
+        return denied(draft, speech);
     }
     if let Some(verdict) = spoken_before(draft, speech) {
         return verdict;
     }
-    let named = resolve::named(draft.event, draft.policy);
+    if let Admission::Asks(fact) = admission {
+        draft.missing = Some(fact);
+        return Verdict::Refused(DropReason::UnauthorizedActor);
+    }
+    let named = resolve::named(draft.event, draft.policy, &draft.view.told);
     let words = words::find(&speech.text, &draft.policy.keywords);
     // Stops and pauses are decided at once, with what is known.
     if !matches!(&words, Words::One { word: Word::Stop | Word::Pause, .. }) {
         draft.missing = resolve::missing(subject, &named, draft.view);
     }
     let counted = resolve::counted(named, draft.view);
-    let may_link = draft.policy.admits(subject.author.as_ref());
-    let matches = resolve::matches(subject, &counted, draft.view, draft.policy, may_link);
+    let matches = resolve::matches(subject, &counted, draft.view, draft.policy);
     let Some(first) = counted.first().map(|named| named.reference.clone()) else {
         return Verdict::Dropped(DropReason::NoWorkItem);
     };
     match words {
+        // A text of before the repository was polled is read for its word only.
+        Words::None if draft.view.heard == Heard::LastWord => Verdict::Dropped(DropReason::NotNew),
         Words::None => plain(draft, speech, subject, &matches, &first),
         Words::Ambiguous(_) => control::ambiguous(draft, subject),
         Words::One { word, rest } => {
             let said = control::Said { word: word.command(), rest, speech, subject };
             control::act(draft, &said, &matches, &first)
         }
+    }
+}
+
+/// What a stranger says is refused, whenever it is heard. A list shows it again and again, and once is enough.
+fn denied(draft: &Draft<'_>, speech: &Speech) -> Verdict {
+    match spoken_before(draft, speech) {
+        Some(verdict) if !draft.view.heard.is_delivered() => verdict,
+        _ => Verdict::Refused(DropReason::UnauthorizedActor),
     }
 }
 
@@ -122,11 +156,16 @@ fn spoken_before(draft: &Draft<'_>, speech: &Speech) -> Option<Verdict> {
     let retried = draft.view.delivery == Some(DeliveryState::Refused);
     let used = match draft.view.identity {
         IdentityState::Unused => false,
-        IdentityState::Refused => !retried,
+        // What was refused before this machine followed the item is judged again when it takes it over.
+        IdentityState::Refused => !retried && draft.view.heard != Heard::TakenOver,
         IdentityState::Spoken => true,
     };
-    let forgotten = speech.created_at.zip(draft.view.watermark).is_some_and(|(at, watermark)| at < watermark);
-    match (used, forgotten) {
+    // Another machine may have heard it before.
+    let used = used || (!retried && !draft.view.seen.is_empty());
+    let heard = draft.view.heard;
+    let watermark = draft.view.watermark.filter(|_| heard.forgets());
+    let forgotten = speech.created_at.zip(watermark).is_some_and(|(at, watermark)| at < watermark);
+    match (used, forgotten || !heard.takes(speech.created_at)) {
         (true, _) => Some(Verdict::Dropped(DropReason::SameEvent)),
         (false, true) => Some(Verdict::Dropped(DropReason::NotNew)),
         (false, false) => None,
@@ -162,7 +201,7 @@ fn settle(draft: &mut Draft<'_>, speech: &Speech, verdict: Verdict) -> Verdict {
         return verdict;
     }
     // Refused ones too: what the poller lists later is not new.
-    let named = resolve::named(draft.event, draft.policy).into_iter().map(|named| named.reference);
+    let named = resolve::named(draft.event, draft.policy, &draft.view.told).into_iter().map(|named| named.reference);
     let listing = speech.subject.iter().flat_map(|subject| draft.listing(&subject.reference));
     let mut items: Vec<_> = named.chain(listing).collect();
     items.sort();

@@ -1,8 +1,8 @@
 //! What a decision sees: the rows of the store that the event can touch, loaded before deciding.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{IdentityState, MissingFact};
+use super::{Heard, IdentityState, Told};
 use crate::domain::ids::StoreId;
 use crate::domain::item::Item;
 use crate::domain::names::Names;
@@ -44,8 +44,12 @@ pub struct View {
     pub head_owner: Option<WorkItemRef>,
     /// The names of the event's repository, by GitHub's id; absent until it has an item here.
     pub names: Option<Names>,
-    /// Facts that nobody could be asked for: decided without them.
-    pub without: Vec<MissingFact>,
+    /// How the event came to be read.
+    pub heard: Heard,
+    /// The items whose `seenComments` hold what speaks, on this machine or from another.
+    pub seen: BTreeSet<RefKey>,
+    /// What GitHub said about facts that were missing.
+    pub told: Told,
 }
 
 /// An item with the endpoints its record owns.
@@ -71,7 +75,9 @@ impl View {
             owners: BTreeMap::new(),
             head_owner: None,
             names: None,
-            without: Vec::new(),
+            heard: Heard::default(),
+            seen: BTreeSet::new(),
+            told: Told::default(),
         }
     }
 

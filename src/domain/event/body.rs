@@ -103,6 +103,13 @@ impl MediaType {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedJson<'b>(Cow<'b, str>);
 
+impl CheckedJson<'static> {
+    /// A payload of our own making.
+    pub fn of(payload: &serde_json::Value) -> Self {
+        Self(Cow::Owned(payload.to_string()))
+    }
+}
+
 impl CheckedJson<'_> {
     /// The text.
     pub fn as_str(&self) -> &str {
@@ -163,7 +170,7 @@ fn decode(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Writes `\ufffd` over every `\uXXXX` that is half of a pair. Both are six bytes, so nothing moves.
-fn without_lone_surrogates(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(in crate::domain) fn without_lone_surrogates(text: Cow<'_, str>) -> Cow<'_, str> {
     // Most bodies hold no such escape at all, and the search for one is much faster than the walk.
     let lone = if text.contains("\\u") { lone_surrogates(text.as_bytes()) } else { Vec::new() };
     if lone.is_empty() {

@@ -11,6 +11,7 @@ use super::time::Time;
 
 pub mod body;
 pub mod linkage;
+pub mod listed;
 pub mod marker;
 mod prose;
 pub mod webhook;
@@ -238,6 +239,11 @@ pub enum ItemFact {
     },
     /// Reopened.
     Reopened,
+    /// Listed by a poll, in whatever state it is.
+    Shown {
+        /// Whether a closed pull request was merged.
+        merged: bool,
+    },
     /// A pull request's text or base changed: its linkage may have.
     Edited,
     /// A draft became ready.

@@ -314,5 +314,6 @@ fn settings() -> Settings {
         keep_session_on_close: true,
         resume_on_respawn: true,
         templates: Default::default(),
+        polling: Default::default(),
     }
 }

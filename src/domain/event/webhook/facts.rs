@@ -29,6 +29,13 @@ pub(super) fn pull_request(payload: &Payload, repository: &Repository) -> Row {
     fact(item::of_pull_request(payload, repository)?, change)
 }
 
+/// An issue or pull request in the state that a list shows.
+pub(super) fn shown(payload: &Payload, repository: &Repository) -> Row {
+    let object = payload.issue.as_ref().or(payload.pull_request.as_ref());
+    let merged = object.is_some_and(item::merged);
+    fact(item::any_subject(payload, repository)?, ItemFact::Shown { merged })
+}
+
 /// The actions issues and pull requests share.
 fn common(action: Option<&str>, payload: &Payload, merged: bool) -> Option<ItemFact> {
     let label = || payload.label.as_ref().and_then(|label| label.name.clone());

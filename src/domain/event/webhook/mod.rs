@@ -5,6 +5,7 @@
 //! here fails, since GitHub adds events, actions and keys without notice.
 
 use super::body::CheckedJson;
+use super::listed::SHOWN;
 use super::{Content, Event, Ignored, Repository, SubjectKind};
 use crate::domain::ids::DeliveryId;
 use crate::domain::reference::WorkItemRef;
@@ -25,7 +26,23 @@ type Row = Result<Content, Ignored>;
 
 /// The event a payload is, under GitHub's event name `name`.
 pub fn normalise(name: &str, delivery: DeliveryId, json: &CheckedJson<'_>) -> Event {
-    let payload = read(json);
+    event(name, delivery, read(json), content)
+}
+
+/// The event that something listed is: as [`normalise`], and it may show the state of an item.
+pub fn normalise_listed(name: &str, delivery: DeliveryId, json: &CheckedJson<'_>) -> Event {
+    event(name, delivery, read(json), |name, payload, repository| match (payload.action.as_deref(), repository) {
+        (Some(SHOWN), Some(repository)) => facts::shown(payload, repository),
+        _ => content(name, payload, repository),
+    })
+}
+
+fn event(
+    name: &str,
+    delivery: DeliveryId,
+    payload: Payload,
+    content: impl Fn(&str, &Payload, Option<&Repository>) -> Row,
+) -> Event {
     let repository = place::repository(&payload);
     let content = content(name, &payload, repository.as_ref()).unwrap_or_else(Content::Ignored);
     Event {

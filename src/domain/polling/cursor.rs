@@ -1,0 +1,97 @@
+//! A place in a list that is ordered by `updated_at`: the latest time seen, and what was seen around it.
+//!
+//! GitHub's times have steps of a second, and its replicas lag. So a list is asked for again from some time before the
+//! latest one, and what was handled is known by its id and its time.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::time::Time;
+
+/// How far a list is read again, seconds: what a lagging replica shows late is still found.
+pub const OVERLAP_SECONDS: i64 = 300;
+
+/// A place in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cursor {
+    /// The latest time seen; absent before the first cycle.
+    at: Option<Time>,
+    /// What was handled of the overlap, with the time it had then.
+    seen: BTreeMap<u64, Time>,
+}
+
+impl Cursor {
+    /// A list that is read from `at` on.
+    pub fn beginning(at: Time) -> Self {
+        Self { at: Some(at.whole_seconds()), seen: BTreeMap::new() }
+    }
+
+    /// The latest time seen.
+    pub const fn at(&self) -> Option<Time> {
+        self.at
+    }
+
+    /// From when the list is asked for next.
+    pub fn since(&self) -> Option<Time> {
+        self.at.map(|at| at.plus_seconds(-OVERLAP_SECONDS))
+    }
+
+    /// Whether an entry was not handled yet as it is now.
+    pub fn is_news(&self, id: u64, updated_at: Time) -> bool {
+        self.seen.get(&id).is_none_or(|seen| *seen < updated_at)
+    }
+
+    /// An entry is handled. What lies before the overlap is forgotten: nobody asks for it again.
+    pub fn handled(&mut self, id: u64, updated_at: Time) {
+        self.at = self.at.max(Some(updated_at));
+        self.seen.insert(id, updated_at);
+        if let Some(since) = self.since() {
+            self.seen.retain(|_, at| *at >= since);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(second: i64) -> Time {
+        Time::from_millis(1_700_000_000_000).plus_seconds(second)
+    }
+
+    #[test]
+    fn q01_entries_of_one_second_are_told_apart_by_their_ids() {
+        let mut cursor = Cursor::beginning(at(0));
+        cursor.handled(1, at(5));
+        assert!(cursor.is_news(2, at(5)) && cursor.is_news(3, at(5)) && !cursor.is_news(1, at(5)));
+        assert!(cursor.since() < Some(at(5)), "the same second is asked for again");
+    }
+
+    #[test]
+    fn what_changed_again_is_news() {
+        let mut cursor = Cursor::beginning(at(0));
+        cursor.handled(1, at(5));
+        assert!(cursor.is_news(1, at(6)));
+        assert!(!cursor.is_news(1, at(4)), "a replica that lags shows what was handled before");
+    }
+
+    proptest! {
+        /// Whatever comes in whatever order within the overlap is handled once.
+        #[test]
+        fn k15_nothing_within_the_overlap_is_lost_or_seen_twice(times in prop::collection::vec(0..OVERLAP_SECONDS, 1..40)) {
+            let mut cursor = Cursor::beginning(at(0));
+            for (id, second) in (1..).zip(&times) {
+                prop_assert!(cursor.since() <= Some(at(*second)));
+                prop_assert!(cursor.is_news(id, at(*second)));
+                cursor.handled(id, at(*second));
+            }
+            for (id, second) in (1..).zip(&times) {
+                prop_assert!(!cursor.is_news(id, at(*second)));
+            }
+        }
+    }
+}
