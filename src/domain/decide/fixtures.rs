@@ -1,7 +1,9 @@
 //! Events and views for the tests of decisions.
 
 use super::view::{DeliveryState, Known, View};
-use super::{Change, Decision, IdentityState, Outcome, decide, forwarded, implied_rename, under_present_name};
+use super::{
+    Change, Decision, IdentityState, Learnt, Outcome, Told, decide, forwarded, implied_rename, under_present_name,
+};
 use crate::domain::event::{
     Check, Content, Event, Fact, Form, Head, Identity, ItemFact, Repository, Speech, Subject, SubjectKind,
 };
@@ -174,7 +176,8 @@ impl Rows {
         view.names = event.repository.as_ref().and_then(|repository| self.names.get(&repository.id).cloned());
         if self.ignores_linkage {
             view.owners.clear();
-            let named: Vec<_> = super::named(event, &self.policy).iter().map(|named| named.reference.key()).collect();
+            let named: Vec<_> =
+                super::named(event, &self.policy, &Told::default()).iter().map(|named| named.reference.key()).collect();
             view.items.retain(|key, _| named.contains(key));
         }
         view.delivery = self.deliveries.iter().rev().find(|(id, _)| *id == event.delivery).map(|(_, state)| *state);
@@ -185,7 +188,7 @@ impl Rows {
         let outcome = loop {
             match decide(event, &view, &self.policy, at(now)) {
                 Decision::Decided(outcome) => break outcome,
-                Decision::Needs(fact) => view.without.push(fact),
+                Decision::Needs(fact) => view.told.add(Learnt::Nothing(fact)),
             }
         };
         let refused = matches!(outcome.verdict, super::Verdict::Refused(_));

@@ -52,7 +52,7 @@ pub fn deliveries(corpus: &Corpus) -> Vec<(&Example, Event)> {
 pub fn take(place: &Place, example: &Example, event: &Event) -> Verdict {
     place.app.adopt_for(event).unwrap();
     let body = Bytes::from(example.body.clone());
-    place.app.ingest(&Arrival { event: event.clone(), body }).unwrap().verdict
+    place.app.ingest(&Arrival::delivered(event.clone(), body)).unwrap().verdict
 }
 
 /// How one item stands; its counters and the times of this machine are left out.

@@ -25,7 +25,7 @@ impl Running {
     fn start(place: &Place, pace: Pace) -> Self {
         let (bell, journal) = (Bell::default(), Bell::default());
         let dispatcher = Dispatcher::start(place.app.clone(), 1, 0).unwrap();
-        let wake = Wake::new(dispatcher.notifier(), bell.clone(), journal.clone());
+        let wake = Wake::new(dispatcher.notifier(), bell.clone(), journal.clone(), Bell::default());
         let exporter = Exporter::new(place.app.clone(), wake, Sink::new(place.app.clone(), journal), pace);
         let rung = bell.clone();
         let thread = std::thread::spawn(move || exporter.run(&rung, LIMIT));
