@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
-use super::request::{Look, Response, SessionDetail, SessionRow, Status};
+use super::request::{Look, PollState, Response, SessionDetail, SessionRow, Status};
 use super::{by_hand, dispatch};
 use crate::domain::item::Item;
+use crate::domain::polling::Progress;
 use crate::domain::reference::WorkItemRef;
 use crate::domain::session::{Session, SessionState};
 use crate::domain::time::Time;
-use crate::store::{StoreError, View};
+use crate::store::{PolledView as _, StoreError, View};
 
 /// Answers a question.
 ///
@@ -56,7 +57,26 @@ fn status(tx: &impl View, now: Time) -> Result<Response, StoreError> {
         dead_letters: tx.dead_letters()?.len(),
         undecidable: tx.undecidables()?.len(),
         marks: tx.marks()?.len(),
+        undecided: tx.waiting()?.len(),
+        polling: tx.polls()?.into_iter().map(|(repository, progress)| poll_state(repository, &progress, now)).collect(),
     }))
+}
+
+/// How far a repository was polled.
+fn poll_state(repository: String, progress: &Progress, now: Time) -> PollState {
+    let last = progress.pause.last.as_ref();
+    PollState {
+        repository,
+        cycled_at: progress.cycled_at.map(|at| at.to_string()),
+        requests: progress.requests,
+        unchanged: progress.unchanged,
+        paused_until: progress.pause.holds(now).map(|until| until.to_string()),
+        is_limited: last.is_some_and(|last| last.is_limit),
+        trouble: last.map(|last| last.what.clone()),
+        hint: last.and_then(|last| last.hint.clone()),
+        failing_items: progress.again.len(),
+        clock_offset_seconds: progress.offset,
+    }
 }
 
 /// All sessions, pull requests under their work item. One malformed row is left out and does not hide the others.

@@ -40,6 +40,7 @@ mod pruned;
 pub mod request;
 pub mod runs;
 pub mod settings;
+pub mod sweep;
 mod upkeep;
 mod view;
 mod waiting;

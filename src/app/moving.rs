@@ -172,6 +172,7 @@ pub(super) fn app(runner: Arc<dyn Runner>, harness_files: Arc<dyn HarnessFiles>,
         resume_on_respawn: true,
         templates: Default::default(),
         polling: Default::default(),
+        sweep: None,
     };
     let ids = Arc::new(CountingIds::default());
     App::new(Parts {

@@ -36,6 +36,8 @@ pub struct Settings {
     pub templates: Templates,
     /// What is polled.
     pub polling: Polling,
+    /// The path of the receiver, when deliveries that GitHub could not hand over are asked for again.
+    pub sweep: Option<String>,
 }
 
 /// Where sessions work.

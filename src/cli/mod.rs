@@ -31,6 +31,7 @@ mod sessions;
 mod setting;
 mod start;
 mod status;
+mod status_polling;
 mod stop;
 mod usage;
 mod verify;

@@ -10,6 +10,7 @@ use super::context::Context;
 use super::exit::{Exit, Failure};
 use super::sessions::local_time;
 use super::setting::{owner, reader, setting_of_running};
+use super::status_polling;
 use crate::adapters::owner_file::Owner;
 use crate::adapters::system::SystemClock;
 use crate::app::look;
@@ -48,11 +49,18 @@ pub fn run(_: &Args, context: &Context) -> Result<Exit, Failure> {
         },
         None => None,
     };
-    context.out.result(|| document(&daemon, status.as_ref()), || text(&daemon, status.as_ref()))?;
+    let polling = setting.config.polled();
+    let polled: Vec<String> = polling.sources.iter().map(|source| source.repository.key()).collect();
+    let told = || {
+        let states = status.as_ref().map_or(&[][..], |status| &status.polling);
+        text(&daemon, status.as_ref()) + &status_polling::text(states, &polled, polling.enabled)
+    };
+    context.out.result(|| document(&daemon, status.as_ref()), told)?;
+    let reads = status.as_ref().is_none_or(|status| status_polling::is_well(&status.polling, &polled, polling.enabled));
     let given_up = status.is_some_and(|status| status.dead_letters + status.undecidable > 0);
     let well =
         matches!(&daemon, Daemon::Says(progress) if progress.is_well() && progress.daemon.phase == Phase::Running);
-    Ok(if well && !given_up { Exit::Done } else { Exit::Refused })
+    Ok(if well && reads && !given_up { Exit::Done } else { Exit::Refused })
 }
 
 fn daemon(setting: &Setting) -> Result<Daemon, Failure> {
@@ -112,8 +120,12 @@ fn progress_text(progress: &Progress) -> String {
 fn status_text(status: &Status) -> String {
     let oldest = status.oldest_waiting_seconds.map_or(String::new(), |age| format!(", the oldest for {age} s"));
     let held = if status.held > 0 { format!(", {} of them held", status.held) } else { String::new() };
+    let facts = match status.undecided {
+        0 => String::new(),
+        count => format!("undecided  {count} events wait for what only GitHub knows\n"),
+    };
     format!(
-        "sessions   {}{held}\neffects    {} waiting in {} lanes{oldest}, {} being done\ngiven up   {} effects, {} events\n\
+        "sessions   {}{held}\n{facts}effects    {} waiting in {} lanes{oldest}, {} being done\ngiven up   {} effects, {} events\n\
          portable   {} files to be written\n",
         status.sessions,
         status.waiting,

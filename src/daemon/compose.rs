@@ -108,7 +108,13 @@ impl Setting {
                 event: self.template(&routing.prompt_template, built_in.event)?,
             },
             polling: self.config.polled(),
+            sweep: self.swept_path(),
         })
+    }
+
+    fn swept_path(&self) -> Option<String> {
+        let hook = &self.config.webhooks.gh_webhook;
+        (hook.enabled && hook.sweep).then(|| hook.path.clone())
     }
 
     /// The product over an open store.

@@ -38,6 +38,7 @@ pub(super) struct Loops {
     reload: (Bell, JoinHandle<()>),
     poller: (Bell, JoinHandle<()>),
     asking: (Bell, JoinHandle<()>),
+    sweep: (Bell, JoinHandle<()>),
     journal: Option<(Bell, JoinHandle<()>)>,
     /// Wakes them.
     pub(super) wake: Wake,
@@ -90,15 +91,16 @@ impl Loops {
         let asks = Asks { app, wake: &wake, sink: &sink, vitals: &vitals };
         let poller = asks.start("poller", poll_bell, poller::poll)?;
         let asking = asks.start("asking", asking_bell, poller::ask)?;
+        let sweep = asks.start("sweep", Bell::default(), poller::sweep)?;
         wake.taken(app.waiting_lanes()?, true);
         let [exporter, upkeep, reload] = [(export_bell, exporter), (upkeep_bell, upkeep), (reload_bell, reload)];
-        Ok(Self { dispatcher, exporter, upkeep, reload, poller, asking, journal, wake, sink, vitals, reloads })
+        Ok(Self { dispatcher, exporter, upkeep, reload, poller, asking, sweep, journal, wake, sink, vitals, reloads })
     }
 
     /// Ends effects first, then what follows from them, and the trail last.
     pub(super) fn stop(self) {
         // What is being asked of GitHub is not waited for: nothing of it is stored before it is all there.
-        for (bell, _) in [&self.poller, &self.asking] {
+        for (bell, _) in [&self.poller, &self.asking, &self.sweep] {
             bell.close();
         }
         let settled = self.dispatcher.stop(EFFECTS_END);

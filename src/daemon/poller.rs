@@ -1,4 +1,4 @@
-//! The loop that polls, and the one that asks for facts events wait for.
+//! The loops that ask GitHub: what is new, what a webhook could not hand over, and facts that events wait for.
 
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,10 @@ use crate::domain::log::{EventName, LogEntry};
 
 /// How often the poller looks whether a cycle is due: a new interval holds within this time.
 const LOOK: Duration = Duration::from_secs(2);
+/// When the first sweep begins: the receiver is there by then.
+const SWEEP_FIRST: Duration = Duration::from_secs(2);
+/// Time between two sweeps.
+const SWEEP: Duration = Duration::from_secs(600);
 /// How often what waits is looked at without news.
 const IDLE: Duration = Duration::from_secs(30);
 /// Time between two looks at what waits.
@@ -47,6 +51,25 @@ fn cycle(app: &App, wake: &Wake, sink: &Sink, told: &Told) {
             let entry = LogEntry::warn(EventName::ServerTrouble).with("reason", troubled.join("; "));
             told.tell(sink, (!troubled.is_empty()).then_some(entry));
         }
+    }
+}
+
+/// Asks for deliveries that GitHub could not hand over: at the start, and again now and then.
+pub fn sweep(app: &App, wake: &Wake, bell: &Bell, sink: &Sink, told: &Told) {
+    let mut wait = SWEEP_FIRST;
+    while bell.sleep(wait) {
+        wait = SWEEP;
+        let trouble = match app.sweep() {
+            Ok(trouble) => trouble,
+            Err(error) => {
+                wake.doubt();
+                Some(error.to_string())
+            }
+        };
+        let entry = trouble.map(|what| LogEntry::warn(EventName::ServerTrouble).with("reason", what));
+        told.tell(sink, entry);
+        // What was asked for again is in the trail.
+        wake.taken(Vec::new(), false);
     }
 }
 

@@ -32,6 +32,8 @@ event_names! {
     WebhookReceived => "webhook.received",
     /// A request was refused at the door.
     WebhookRejected => "webhook.rejected",
+    /// Deliveries that GitHub could not hand over were asked for again.
+    WebhookSwept => "webhook.swept",
     /// An event was given to endpoints.
     RoutingRouted => "routing.routed",
     /// An event was dropped, with the reason.

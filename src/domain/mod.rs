@@ -30,6 +30,7 @@ pub mod run;
 pub mod secrets;
 pub mod session;
 pub mod signature;
+pub mod sweep;
 pub mod text;
 pub mod time;
 pub mod trail;

@@ -448,5 +448,6 @@ pub fn settings(session_per_pr: bool) -> Settings {
         resume_on_respawn: true,
         templates: Default::default(),
         polling: Default::default(),
+        sweep: None,
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::PollState;
+
 /// How the store stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -24,6 +26,12 @@ pub struct Status {
     pub undecidable: usize,
     /// Portable files still to be written.
     pub marks: usize,
+    /// Events that wait for a fact only GitHub has.
+    #[serde(default)]
+    pub undecided: usize,
+    /// How far repositories were polled.
+    #[serde(default)]
+    pub polling: Vec<PollState>,
 }
 
 /// One line of `sessions list`.

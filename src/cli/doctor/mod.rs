@@ -7,6 +7,7 @@ mod fix;
 mod git;
 mod github;
 mod places;
+mod polling;
 mod portable;
 mod receiver;
 mod store;
@@ -107,6 +108,7 @@ fn look(setting: &Setting, notes: &[String], out: &Output) -> Vec<Finding> {
     findings.extend(portable::look(setting, out));
     findings.extend(git::look(setting));
     findings.extend(github::look(setting));
+    findings.extend(polling::look(setting));
     findings.extend(earlier::look(setting));
     findings
 }

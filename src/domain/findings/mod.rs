@@ -4,6 +4,7 @@ mod fix;
 pub mod git;
 pub mod github;
 pub mod places;
+pub mod polling;
 pub mod programs;
 pub mod secret;
 pub mod workspaces;

@@ -315,5 +315,6 @@ fn settings() -> Settings {
         resume_on_respawn: true,
         templates: Default::default(),
         polling: Default::default(),
+        sweep: None,
     }
 }
