@@ -37,7 +37,7 @@ fn said(ran: &Ran) -> Vec<(String, String)> {
     about.map(|finding| (text(finding, "id"), text(finding, "severity"))).collect()
 }
 
-fn pairs<'p>(said: &'p [(String, String)]) -> Vec<(&'p str, &'p str)> {
+fn pairs(said: &[(String, String)]) -> Vec<(&str, &str)> {
     said.iter().map(|(id, severity)| (id.as_str(), severity.as_str())).collect()
 }
 

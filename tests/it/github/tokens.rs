@@ -87,11 +87,14 @@ fn a_token_is_in_no_debug_and_no_error() {
         2 => answer("200 OK", "", &"x".repeat(4096)),
         3 => Says::Bytes(b"nonsense\r\n\r\n".to_vec()),
         4 => Says::Nothing,
+        5 => {
+            answer("403 Forbidden", "", &format!("{{\"message\": \"no, {}\"}}", asked.header("authorization").unwrap()))
+        }
         _ => answer("502 Bad Gateway", "", &format!("<html>{asked:?}</html>")),
     });
     let github = client(&format!("  apiUrl: {}\n  tokenEnv: [DOT_COM]", door.url()), &[], bounds);
     let mut shown = format!("{github:?}\n");
-    for _ in 0..6 {
+    for _ in 0..7 {
         shown += &match github.send(&Request::get("github.com", "/x")) {
             Ok(answer) => format!("{:?}\n", the_loop::domain::github::read("github.com", &answer)),
             Err(unsent) => format!("{unsent:?} {unsent} {:?}\n", Trouble::from(unsent.clone()).hint()),
@@ -101,9 +104,9 @@ fn a_token_is_in_no_debug_and_no_error() {
         let request = Request { target, ..Request::get("github.com", "") };
         shown += &format!("{request:?} {:?}\n", github.send(&request));
     }
-    assert_eq!(door.asked().len(), 6);
-    for kind in ["Token", "Elsewhere", "TooLarge", "Unreachable", "Outage"] {
+    assert_eq!(door.asked().len(), 7);
+    for kind in ["Token", "Elsewhere", "TooLarge", "Unreachable", "Outage", "no, Bearer [withheld]"] {
         assert!(shown.contains(kind), "{kind}: {shown}");
     }
-    assert!(!shown.contains(TOKEN) && !shown.contains("Bearer"), "{shown}");
+    assert!(!shown.contains(TOKEN), "{shown}");
 }
