@@ -6,6 +6,7 @@
 mod cli;
 mod corpus;
 mod git;
+mod github;
 mod interop;
 #[path = "../support/payloads.rs"]
 mod payloads;

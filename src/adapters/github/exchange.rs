@@ -66,6 +66,8 @@ impl Client {
         let failed = |error: ureq::Error| self.failed(host, &error);
         let mut response = answered.map_err(failed)?;
         let body = response.body_mut().with_config().limit(self.bounds.body).read_to_vec().map_err(failed)?;
+        let is_error = response.status().is_client_error() || response.status().is_server_error();
+        let body = if is_error { token.kept_from(body) } else { body };
         Ok((answer(&response, body), text(response.headers(), LOCATION.as_str()).map(str::to_owned)))
     }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use ureq::http::HeaderValue;
 
 use crate::adapters::{environment, processes};
+use crate::domain::secrets::WITHHELD;
 
 /// How long `gh` may take.
 const GH_LIMIT: Duration = Duration::from_secs(5);
@@ -35,6 +36,14 @@ impl Token {
         let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()?;
         value.set_sensitive(true);
         Some(value)
+    }
+
+    /// A body without this token: what answers an error may show what it was asked with, and its words are shown here.
+    pub(super) fn kept_from(&self, body: Vec<u8>) -> Vec<u8> {
+        match std::str::from_utf8(&body) {
+            Ok(text) if text.contains(&self.0) => text.replace(&self.0, WITHHELD).into_bytes(),
+            _ => body,
+        }
     }
 }
 
@@ -96,6 +105,13 @@ struct Known {
     asked: Option<Instant>,
 }
 
+impl Known {
+    /// Whether `gh` is to be asked, so long after it was asked last: for want of a token that is taken, and not at once.
+    fn is_wanting(&self, ago: Option<Duration>) -> bool {
+        (self.token.is_none() || self.is_refused) && ago.is_none_or(|ago| ago >= GH_AGAIN)
+    }
+}
+
 impl Gh {
     fn new(host: &str, environment: &[(OsString, OsString)]) -> Self {
         let stays = |name: &OsString| !NOT_FOR_GH.iter().any(|not| name == not);
@@ -103,11 +119,10 @@ impl Gh {
         Self { host: host.to_owned(), environment, known: Mutex::default() }
     }
 
-    /// What `gh` said last; it is asked when it had none or a refused one, but not again within the minute.
+    /// What `gh` says, or said last.
     fn token(&self) -> Option<Token> {
         let mut known = self.known();
-        let may_ask = known.asked.is_none_or(|asked| asked.elapsed() >= GH_AGAIN);
-        if (known.token.is_none() || known.is_refused) && may_ask {
+        if known.is_wanting(known.asked.map(|asked| asked.elapsed())) {
             *known = Known { token: self.ask(), is_refused: false, asked: Some(Instant::now()) };
         }
         known.token.clone()
@@ -169,6 +184,25 @@ mod tests {
         assert_eq!(token(&["A", "B", "E", "C", "D"], &environment), Token::parse("ghp_c"));
         assert_eq!(token(&["A", "X"], &environment), None);
         assert_eq!(token(&[], &environment), None);
+    }
+
+    #[test]
+    fn gh_is_asked_again_after_a_minute_when_its_token_is_not_taken() {
+        let token = Token::parse("gho_x");
+        let known = |token: &Option<Token>, is_refused| Known { token: token.clone(), is_refused, asked: None };
+        for (known, wanting) in
+            [(known(&None, false), true), (known(&token, true), true), (known(&token, false), false)]
+        {
+            assert_eq!(known.is_wanting(None), wanting);
+            assert_eq!(known.is_wanting(Some(GH_AGAIN)), wanting);
+            assert!(!known.is_wanting(Some(GH_AGAIN - Duration::from_millis(1))));
+        }
+        let gh = Gh::new("ghe.example", &[]);
+        gh.known().token.clone_from(&token);
+        gh.refused(&Token("another".into()));
+        assert!(!gh.known().is_refused, "an older one was refused");
+        gh.refused(&token.unwrap());
+        assert!(gh.known().is_refused);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::meaning::outage;
+use super::meaning::{outage, spent};
 use super::trouble::said;
 use super::{Answer, Reading, Refusal, Seen, Trouble, Until, read};
 
@@ -23,8 +23,7 @@ fn failed(host: &str, answer: &Answer, document: &Value) -> Trouble {
     let message = errors.first().map(|error| said(&text(error, "message"))).unwrap_or_default();
     let is = |kinds: &[&str]| errors.iter().any(|error| kinds.contains(&text(error, "type").as_str()));
     if is(&["RATE_LIMITED", "RATE_LIMIT"]) {
-        let until = answer.limit.as_ref().filter(|limit| limit.remaining == 0).map(|limit| Until::At(limit.reset));
-        return Trouble::Limited { host, until: until.unwrap_or(Until::Unsaid), seen };
+        return Trouble::Limited { host, until: spent(answer).unwrap_or(Until::Unsaid), seen };
     }
     match () {
         () if is(&["NOT_FOUND"]) => Trouble::Gone { host, seen },

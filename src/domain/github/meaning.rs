@@ -64,20 +64,24 @@ fn limited(answer: &Answer, message: &str) -> Option<Until> {
     if let Some(seconds) = answer.retry_after {
         return Some(Until::In(seconds));
     }
-    if let Some(limit) = answer.limit.as_ref().filter(|limit| limit.remaining == 0) {
-        return Some(match answer.date {
-            // The span is the same on every clock.
-            Some(date) => {
-                Until::In(u64::try_from(limit.reset.as_millis() - date.as_millis()).unwrap_or(0).div_ceil(1000))
-            }
-            None => Until::At(limit.reset),
-        });
+    if let Some(until) = spent(answer) {
+        return Some(until);
     }
     // Without any header only the words tell (Q08).
     let message = message.to_ascii_lowercase();
     let speaks_of_one =
         ["secondary rate limit", "abuse", "rate limit exceeded"].iter().any(|word| message.contains(word));
     (answer.status == 429 || speaks_of_one).then_some(Until::Unsaid)
+}
+
+/// When the window ends of which nothing remains; `None` while something does.
+pub(super) fn spent(answer: &Answer) -> Option<Until> {
+    let limit = answer.limit.as_ref().filter(|limit| limit.remaining == 0)?;
+    Some(match answer.date {
+        // The span is the same on every clock.
+        Some(date) => Until::In(u64::try_from(limit.reset.as_millis() - date.as_millis()).unwrap_or(0).div_ceil(1000)),
+        None => Until::At(limit.reset),
+    })
 }
 
 pub(super) fn outage(host: &str, answer: &Answer) -> Trouble {

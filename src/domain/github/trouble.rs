@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Answer, Unsent};
+use crate::domain::reference::DEFAULT_HOST;
 use crate::domain::time::Time;
 
 /// Longest words of a host that are shown, characters.
@@ -129,7 +130,7 @@ impl Trouble {
         match self {
             Self::Refused { host, why, .. } => Some(why.hint(host)),
             Self::Unsent(Unsent::NoToken { host }) => Some(match host.as_str() {
-                "github.com" => "set a variable of `github.tokenEnv`, or log in with `gh auth login`".into(),
+                DEFAULT_HOST => "set a variable of `github.tokenEnv`, or log in with `gh auth login`".into(),
                 host => format!(
                     "set a variable of `github.hosts.{host}.tokenEnv`, or log in with `gh auth login --hostname {host}`"
                 ),
