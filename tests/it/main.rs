@@ -5,7 +5,10 @@
 
 mod cli;
 mod corpus;
+#[path = "../support/fake_github/mod.rs"]
+mod fake_github;
 mod git;
+mod github;
 mod interop;
 #[path = "../support/payloads.rs"]
 mod payloads;

@@ -1,0 +1,1 @@
+//! The fake GitHub itself: what it answers is what GitHub documents.

@@ -1,0 +1,3 @@
+//! Speaking to GitHub, over sockets of the loopback.
+
+mod fake;
