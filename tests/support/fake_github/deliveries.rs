@@ -112,7 +112,7 @@ pub(super) fn hook(repo: &Repository, hook: &Hook, api: &str) -> Value {
 pub(super) fn listed((delivery, status): &(Delivery, u16)) -> Value {
     let words = match status {
         200..=299 => "OK".to_owned(),
-        502 => "failed to connect to host".to_owned(),
+        502 => "failed to connect".to_owned(),
         other => format!("Invalid HTTP Response: {other}"),
     };
     json!({

@@ -136,7 +136,9 @@ impl FakeGitHub {
 
     /// A commit nobody has seen yet.
     pub fn fresh_commit(&mut self, repo: &str) -> String {
-        let sha = format!("{:040x}", u128::from(self.fresh_id()) * 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C834 >> 1);
+        let id = u128::from(self.fresh_id());
+        // Spread over the digits, so that abbreviated commits differ.
+        let sha = format!("{:08x}{:032x}", id.wrapping_mul(0x9E37_79B1) % (1 << 32), id);
         self.repo_mut(repo).commits.insert(sha.clone());
         sha
     }
