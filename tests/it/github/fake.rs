@@ -107,7 +107,7 @@ fn issues_are_listed_with_pull_requests_in_the_order_asked_for() {
         ("?state=all", json!([3, 2, 1])),
         ("?state=closed", json!([3])),
         ("?state=all&sort=updated&direction=asc", json!([2, 1, 3])),
-        ("?state=all&sort=comments", json!([1, 3, 2])),
+        ("?state=all&sort=comments", json!([1, 2, 3])),
         ("?labels=Bug", json!([1])),
         ("?labels=bug,other", json!([])),
         ("?state=all&since=2026-01-01T12:00:15Z&direction=asc", json!([1, 3])),

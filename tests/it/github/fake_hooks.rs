@@ -104,23 +104,25 @@ fn keys(body: &Json) -> BTreeSet<String> {
     keys
 }
 
+/// Parts of GitHub's examples that nothing here reads, and keys its own examples do not agree about.
+const BESIDE: [&str; 8] =
+    ["organization", "installation", "enterprise", "changes.", "repository.", "commit.", "check_run.", "issue.draft"];
+
 #[test]
 fn bodies_carry_what_all_of_githubs_examples_carry() {
     let Some(corpus) = corpus("bodies_carry_what_all_of_githubs_examples_carry") else { return };
-    let mut compared = BTreeSet::new();
+    let (mut compared, mut missing) = (BTreeSet::new(), BTreeSet::new());
     for delivery in everything() {
         let body: Json = serde_json::from_str(&delivery.body).unwrap();
         let is_same = |json: &Json| json["action"] == body["action"];
         let same = corpus.public.iter().filter(|example| example.event == delivery.event && is_same(&example.json));
-        let common = same.map(|example| keys(&example.json)).reduce(|a, b| &a & &b);
-        // Keys about who is subscribed, and of parts of GitHub that nothing here reads.
-        let ours = keys(&body);
-        let beside = ["organization", "installation", "enterprise", "changes.", "repository.", "commit.", "check_run."];
-        let Some(mut missing) = common.map(|common| &common - &ours) else { continue };
-        missing.retain(|key| beside.iter().all(|beside| !key.starts_with(beside)));
-        assert!(missing.is_empty(), "{} {:?}: {missing:?}", delivery.event, delivery.action);
-        compared.insert((delivery.event.clone(), delivery.action.clone()));
+        let Some(common) = same.map(|example| keys(&example.json)).reduce(|a, b| &a & &b) else { continue };
+        let lacks = |key: &&String| !BESIDE.iter().any(|beside| key.starts_with(beside));
+        let lacking = (&common - &keys(&body)).into_iter().filter(|key| lacks(&key));
+        missing.extend(lacking.map(|key| format!("{} {:?}: {key}", delivery.event, delivery.action)));
+        compared.insert((delivery.event, delivery.action));
     }
+    assert!(missing.is_empty(), "{missing:#?}");
     assert!(compared.len() > 15, "{compared:?}");
 }
 

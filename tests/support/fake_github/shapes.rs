@@ -76,6 +76,17 @@ impl<'a> Show<'a> {
                 "review_comments": on(&mut self.repo.review_comments.values()),
             }),
         );
+        let links = [
+            ("self", "url"),
+            ("html", "html_url"),
+            ("issue", "issue_url"),
+            ("comments", "comments_url"),
+            ("review_comments", "review_comments_url"),
+            ("review_comment", "review_comment_url"),
+            ("commits", "commits_url"),
+            ("statuses", "statuses_url"),
+        ];
+        object["_links"] = linked(&object, &links);
         self.placed(object)
     }
 
@@ -110,6 +121,8 @@ impl<'a> Show<'a> {
                 let mut object =
                     self.base.review_comment_object(&item(&self.repo.full_name, ticket), path, *line, &said);
                 set(&mut object, json!({"original_commit_id": sha}));
+                let links = [("self", "url"), ("html", "html_url"), ("pull_request", "pull_request_url")];
+                object["_links"] = linked(&object, &links);
                 (object, Thing::ReviewComment(comment.id))
             }
             _ => (self.base.comment_object(comment.number, &said), Thing::Comment(comment.id)),
@@ -220,6 +233,12 @@ fn item(repo: &str, ticket: &Ticket) -> Item {
         updated_at: stamp(ticket.updated_at),
         pull,
     }
+}
+
+/// `_links`: for each relation the address that the object has under another key.
+fn linked(object: &Value, relations: &[(&str, &str)]) -> Value {
+    let links = relations.iter().map(|(relation, key)| ((*relation).to_owned(), json!({"href": object[*key]})));
+    Value::Object(links.collect())
 }
 
 /// Puts the keys of `values` into `object`.
