@@ -98,8 +98,9 @@ fn obey(fake: &mut FakeGitHub, repo: &str, line: &str) -> Result<String, String>
     let (verb, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
     let words: Vec<&str> = rest.splitn(3, ' ').collect();
     let number: u64 = words[0].parse().unwrap_or(0);
-    if !matches!(verb, "issue" | "pull" | "help" | "requests") && !fake.repo(repo).tickets.contains_key(&number) {
-        return Err(format!("there is no ticket `{}`; `help` lists the commands", words[0]));
+    let is_about_none = matches!(verb, "issue" | "pull" | "help" | "requests");
+    if !is_about_none && !fake.repo(repo).tickets.contains_key(&number) {
+        return Err(format!("`{verb}` of no known ticket: `{}`; `help` lists the commands", words[0]));
     }
     let is_pull = fake.repo(repo).tickets.get(&number).is_some_and(|ticket| ticket.pull.is_some());
     if matches!(verb, "review" | "check" | "push" | "merge") && !is_pull {

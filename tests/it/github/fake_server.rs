@@ -68,6 +68,35 @@ fn a_lost_answer_closes_the_connection_and_the_end_interrupts_a_delay() {
     assert!(waiting.reply_or_end().is_none());
 }
 
+#[test]
+fn a_running_clock_is_as_far_from_the_machines_as_it_was_set() {
+    let seconds = || jiff::Timestamp::now().as_second();
+    for offset in [-300, 0, 300] {
+        let mut fake = FakeGitHub::running(offset);
+        fake.add_repository_without_hook(REPO, 7);
+        fake.add_token("t", "octo", None);
+        let before = seconds();
+        let number = fake.open_issue(REPO, "mona", "One", "");
+        let after = seconds();
+        assert!((before + offset..=after + offset).contains(&fake.repo(REPO).ticket(number).created_at), "{offset}");
+        assert!(fake.take_deliveries().is_empty());
+    }
+}
+
+#[test]
+fn socket_and_port_show_one_github() {
+    let server = Server::start(small());
+    let hosts = Hosts::default().with("github.com", &server.shared(), Some("t"));
+    let words = serde_json::json!({"body": "by the port"});
+    assert_eq!(
+        hosts.send(&Request::post("github.com", "/repos/octo/hello/issues/1/comments", words)).unwrap().status,
+        201
+    );
+    let mut client = Client::connect(server.address());
+    let listed = client.send(request("GET", "/repos/octo/hello/issues/1/comments", "", "")).reply();
+    assert!(listed.body.contains("by the port"));
+}
+
 fn hosts() -> (Hosts, Arc<Mutex<FakeGitHub>>, Arc<Mutex<FakeGitHub>>) {
     let public = Arc::new(Mutex::new(small()));
     let mut enterprise = FakeGitHub::new(NOON).enterprise("https://ghe.example");

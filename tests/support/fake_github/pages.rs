@@ -108,11 +108,6 @@ impl Reply {
         Self::refused(404, "Not Found")
     }
 
-    /// The object, or 404.
-    pub fn of(object: Option<Value>) -> Self {
-        object.map_or_else(Self::not_found, Self::ok)
-    }
-
     /// What was asked for is at `location` now: 301, which may be followed with `GET` alone, or 307.
     pub fn moved(call: &Call, location: String) -> Self {
         let (status, message) = if call.is_read { (301, "Moved Permanently") } else { (307, "Temporary Redirect") };
