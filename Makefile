@@ -1,13 +1,13 @@
 # Every target says what it does; `make` prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build corpus interop test matrix lint docs demo demo-run bench install
+.PHONY: help setup build corpus interop test matrix lint docs demo demo-run demo-poll bench install
 
 CARGO ?= cargo
 # Only what is not run as root needs to ask for it.
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 help: ## print the targets
-	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-8s  %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-9s  %s\n", $$1, $$2 }'
 
 setup: ## install what the machine lacks: tmux
 	@command -v tmux >/dev/null || { $(SUDO) apt-get update && $(SUDO) apt-get install -y tmux; }
@@ -42,6 +42,10 @@ demo: build ## run the main job end to end on real input, without any account
 
 demo-run: build ## a run with an interruption, its evidence and its end
 	./demo/runs
+
+demo-poll: build ## the main job without a webhook, against a fake GitHub on the loopback
+	$(CARGO) build --example fake_github
+	./demo/poll/run
 
 bench: ## measure, each figure beside its target; about two minutes
 	$(CARGO) bench --bench bench

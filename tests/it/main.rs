@@ -5,6 +5,8 @@
 
 mod cli;
 mod corpus;
+#[path = "../support/fake_github/mod.rs"]
+mod fake_github;
 mod git;
 mod github;
 mod interop;

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::{Item, Repo};
 
 /// The web side of github.com.
-pub(super) const WEB: &str = "https://github.com";
+pub const WEB: &str = "https://github.com";
 /// The REST side of github.com.
-pub(super) const API: &str = "https://api.github.com";
+pub const API: &str = "https://api.github.com";
 
 /// What a repository's API address is followed by; the key of each is its first part with `_url`.
 const URLS: [&str; 36] = [
@@ -59,7 +59,7 @@ impl Repo {
     }
 
     /// The repository object.
-    pub(super) fn object(&self) -> Value {
+    pub fn object(&self) -> Value {
         let mut object = json!({
             "id": self.id,
             "node_id": format!("R_kgDO{}", self.id),
@@ -92,7 +92,8 @@ impl Repo {
         object
     }
 
-    pub(super) fn label_object(&self, name: &str) -> Value {
+    /// The label `name`.
+    pub fn label_object(&self, name: &str) -> Value {
         json!({"id": 900_000_000 + name.len(), "node_id": "LA_kwDO", "url": self.api(&format!("/labels/{}", name.replace(' ', "%20"))),
             "name": name, "color": "d73a4a", "default": false, "description": format!("About {name}")})
     }
@@ -101,7 +102,8 @@ impl Repo {
         item.labels.iter().map(|label| self.label_object(label)).collect()
     }
 
-    pub(super) fn issue_object(&self, item: &Item) -> Value {
+    /// The issue side of an item.
+    pub fn issue_object(&self, item: &Item) -> Value {
         let number = item.number;
         let side = if item.pull.is_some() { "pull" } else { "issues" };
         let mut issue = json!({
@@ -145,7 +147,8 @@ impl Repo {
         issue
     }
 
-    pub(super) fn pull_object(&self, item: &Item) -> Value {
+    /// The pull-request side of an item.
+    pub fn pull_object(&self, item: &Item) -> Value {
         let number = item.number;
         let merged = item.pull.as_ref().is_some_and(|pull| pull.merged);
         let mut object = json!({
@@ -222,7 +225,7 @@ pub(super) fn reactions(url: &str) -> Value {
 }
 
 /// A user object; names that end in `[bot]` are bots. The id is derived from the name.
-pub(super) fn user(login: &str) -> Value {
+pub fn user(login: &str) -> Value {
     let id = login.bytes().fold(5381_u32, |hash, byte| hash.wrapping_mul(33) ^ u32::from(byte)) % 100_000_000;
     let api = format!("{API}/users/{login}");
     json!({

@@ -10,7 +10,8 @@ use sha2::Sha256;
 #[path = "payload_objects.rs"]
 mod objects;
 
-use objects::{API, WEB, reactions, sha, user};
+pub use objects::{API, WEB, user};
+use objects::{reactions, sha};
 
 /// The value of `X-Hub-Signature-256` for `body`.
 pub fn sign(secret: &[u8], body: &[u8]) -> String {
@@ -157,8 +158,13 @@ impl Repo {
 
     /// `issue_comment.created`, on an issue or in the conversation of a pull request.
     pub fn issue_comment_created(&self, item: &Item, said: &Said) -> Value {
-        let number = item.number;
-        let comment = json!({
+        let comment = self.comment_object(item.number, said);
+        self.body("created", &said.login, [("issue", self.issue_object(item)), ("comment", comment)])
+    }
+
+    /// A comment in the conversation of `number`.
+    pub fn comment_object(&self, number: u64, said: &Said) -> Value {
+        json!({
             "url": self.api(&format!("/issues/comments/{}", said.id)),
             "html_url": self.web(&format!("/issues/{number}#issuecomment-{}", said.id)),
             "issue_url": self.api(&format!("/issues/{number}")),
@@ -171,8 +177,7 @@ impl Repo {
             "body": said.text,
             "reactions": reactions(&self.api(&format!("/issues/comments/{}", said.id))),
             "performed_via_github_app": null,
-        });
-        self.body("created", &said.login, [("issue", self.issue_object(item)), ("comment", comment)])
+        })
     }
 
     /// `pull_request` with any action.
@@ -182,8 +187,14 @@ impl Repo {
 
     /// `pull_request_review.submitted`; `state` is `approved`, `changes_requested` or `commented`.
     pub fn review_submitted(&self, item: &Item, state: &str, said: &Said) -> Value {
+        let review = self.review_object(item, state, said);
+        self.body("submitted", &said.login, [("review", review), ("pull_request", self.pull_object(item))])
+    }
+
+    /// A submitted review of `item`.
+    pub fn review_object(&self, item: &Item, state: &str, said: &Said) -> Value {
         let number = item.number;
-        let review = json!({
+        json!({
             "id": said.id,
             "node_id": format!("PRR_kwDO{}", said.id),
             "user": user(&said.login),
@@ -198,15 +209,20 @@ impl Repo {
                 "html": {"href": self.web(&format!("/pull/{number}#pullrequestreview-{}", said.id))},
                 "pull_request": {"href": self.api(&format!("/pulls/{number}"))},
             },
-        });
-        self.body("submitted", &said.login, [("review", review), ("pull_request", self.pull_object(item))])
+        })
     }
 
     /// `pull_request_review_comment.created` on a line of `path`.
     pub fn review_comment_created(&self, item: &Item, path: &str, line: u64, said: &Said) -> Value {
+        let comment = self.review_comment_object(item, path, line, said);
+        self.body("created", &said.login, [("comment", comment), ("pull_request", self.pull_object(item))])
+    }
+
+    /// A comment on a line of `path` in the diff of `item`.
+    pub fn review_comment_object(&self, item: &Item, path: &str, line: u64, said: &Said) -> Value {
         let number = item.number;
         let url = self.api(&format!("/pulls/comments/{}", said.id));
-        let comment = json!({
+        json!({
             "url": url,
             "pull_request_review_id": said.id + 1,
             "id": said.id,
@@ -232,12 +248,25 @@ impl Repo {
             "original_line": line,
             "side": "RIGHT",
             "subject_type": "line",
-        });
-        self.body("created", &said.login, [("comment", comment), ("pull_request", self.pull_object(item))])
+        })
     }
 
     /// `check_run.completed` on `head_sha`; `pulls` are the numbers GitHub names with it.
     pub fn check_run_completed(
+        &self,
+        id: u64,
+        name: &str,
+        conclusion: &str,
+        head_sha: &str,
+        pulls: &[u64],
+        at: &str,
+    ) -> Value {
+        let check_run = self.check_run_object(id, name, conclusion, head_sha, pulls, at);
+        self.body("completed", "github-actions[bot]", [("check_run", check_run)])
+    }
+
+    /// A check run that has completed at `at`.
+    pub fn check_run_object(
         &self,
         id: u64,
         name: &str,
@@ -259,7 +288,7 @@ impl Repo {
                 })
             })
             .collect();
-        let check_run = json!({
+        json!({
             "id": id,
             "node_id": format!("CR_kwDO{id}"),
             "head_sha": head_sha,
@@ -278,8 +307,7 @@ impl Repo {
                 "conclusion": conclusion, "url": self.api(&format!("/check-suites/{}", id + 1)), "pull_requests": pulls},
             "app": {"id": 15368, "slug": "github-actions", "owner": user("github"), "name": "GitHub Actions"},
             "pull_requests": pulls,
-        });
-        self.body("completed", "github-actions[bot]", [("check_run", check_run)])
+        })
     }
 
     /// `ping` of a repository's hook.

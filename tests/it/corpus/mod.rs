@@ -6,7 +6,7 @@
 
 mod classes;
 mod daemon;
-mod examples;
+pub mod examples;
 mod mutants;
 mod mutations;
 mod portable;

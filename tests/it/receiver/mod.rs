@@ -1,10 +1,10 @@
 //! The webhook receiver over real sockets, with a door that the test plays.
 
 mod answers;
-mod client;
+pub mod client;
 mod limits;
 mod odd_input;
-mod server;
+pub mod server;
 mod shapes;
 mod shutdown;
 mod sizes;
