@@ -30,6 +30,8 @@ pub struct Taken {
     pub lanes: Vec<RefKey>,
     /// Whether a portable file has to follow.
     pub marked: bool,
+    /// Whether people are told something.
+    pub tells: bool,
 }
 
 impl App {
@@ -39,7 +41,7 @@ impl App {
         let taken = self.parts.store.write(move |tx| deciding.run(tx));
         match taken {
             Err(StoreError::Bug(text)) => self.keep_undecided(arrival, &text),
-            taken => taken,
+            taken => taken.inspect(|taken| self.ring_for(taken)),
         }
     }
 
@@ -60,7 +62,10 @@ impl App {
             done: Box::new(move |committed| {
                 let taken = result.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
                 match (committed, taken) {
-                    (Ok(()), Some(taken)) => done(Ok(taken)),
+                    (Ok(()), Some(taken)) => {
+                        app.ring_for(&taken);
+                        done(Ok(taken));
+                    }
                     (Ok(()), None) => done(Err(StoreError::Bug("a decision left no answer".into()))),
                     // The thread that commits cannot wait for a commit of its own.
                     (Err(StoreError::Bug(text)), _) => {
@@ -82,6 +87,12 @@ impl App {
         })
     }
 
+    fn ring_for(&self, taken: &Taken) {
+        if taken.tells {
+            self.desk.ring();
+        }
+    }
+
     fn deciding(&self, event: Arc<Event>) -> Deciding {
         Deciding { event, settings: self.settings(), store: self.parts.store.id(), now: self.now() }
     }
@@ -94,7 +105,7 @@ impl App {
             tx.put_undecidable(&event.delivery, &event.name, body, &error, now)?;
             tx.put_delivery(&event.delivery, DeliveryState::Undecidable, now)?;
             let verdict = Verdict::Accepted;
-            Ok(Taken { verdict, lanes: Vec::new(), marked: false })
+            Ok(Taken { verdict, lanes: Vec::new(), marked: false, tells: false })
         })
     }
 }
@@ -122,7 +133,8 @@ impl Deciding {
         let verdict = if decided_before { again(outcome.verdict) } else { outcome.verdict };
         self.remember_delivery(tx, verdict)?;
         let (marked, held) = (marks(&outcome), lanes::still_held(&view, &outcome));
-        let mut taken = Taken { verdict, lanes: tx.apply_outcome(outcome, self.now)?, marked };
+        let tells = !outcome.tells.is_empty();
+        let mut taken = Taken { verdict, lanes: tx.apply_outcome(outcome, self.now)?, marked, tells };
         taken.lanes.retain(|lane| !held.contains(lane));
         if let Some(renamed) = renamed {
             taken.lanes.extend(renamed.lanes);
@@ -138,7 +150,7 @@ impl Deciding {
         view.delivery = None;
         let outcome = decide_without_asking(&rename, &mut view, &self.settings, self.now);
         let (verdict, marked) = (outcome.verdict, marks(&outcome));
-        Ok(Some(Taken { verdict, lanes: tx.apply_outcome(outcome, self.now)?, marked }))
+        Ok(Some(Taken { verdict, lanes: tx.apply_outcome(outcome, self.now)?, marked, tells: false }))
     }
 
     fn remember_delivery(&self, tx: &mut WriteTx<'_>, verdict: Verdict) -> Result<(), StoreError> {

@@ -12,6 +12,7 @@ pub mod adopt;
 mod by_hand;
 pub mod carry;
 pub mod command;
+pub mod comment;
 mod dispatch;
 pub mod doctor;
 pub mod earlier;
@@ -36,6 +37,7 @@ mod pruned;
 pub mod request;
 pub mod runs;
 pub mod settings;
+pub mod telling;
 mod upkeep;
 mod view;
 mod work;
@@ -57,6 +59,7 @@ pub struct App {
     /// Hears how far long work is.
     heard: Arc<dyn Progress>,
     earlier: Arc<Earlier>,
+    desk: Arc<telling::Desk>,
 }
 
 /// What the product is made of.
@@ -93,6 +96,7 @@ impl App {
             glances: Arc::default(),
             heard: Arc::new(Unheard),
             earlier: Arc::default(),
+            desk: Arc::default(),
         }
     }
 

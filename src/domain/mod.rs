@@ -29,6 +29,7 @@ pub mod run;
 pub mod secrets;
 pub mod session;
 pub mod signature;
+pub mod telling;
 pub mod text;
 pub mod time;
 pub mod trail;

@@ -41,7 +41,7 @@ pub use keys::Span;
 pub use raw::{Flow, Raw, ReadTx, WriteTx};
 pub use repair::{Repaired, repair};
 pub use tables::TableId;
-pub use view::{Mark, Settled, Stamp, Undecidable, View};
+pub use view::{Mark, Settled, Stamp, Telling, Undecidable, View};
 
 use commit::Queue;
 use engine::Engine;

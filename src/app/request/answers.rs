@@ -24,6 +24,10 @@ pub struct Status {
     pub undecidable: usize,
     /// Portable files still to be written.
     pub marks: usize,
+    /// Reactions and comments that wait to be posted.
+    pub tells: usize,
+    /// Age of the oldest of them, seconds.
+    pub oldest_tell_seconds: Option<i64>,
 }
 
 /// One line of `sessions list`.
@@ -101,6 +105,16 @@ pub struct Commanded {
     pub refused: bool,
     /// Effects it left for the daemon.
     pub waiting: u64,
+}
+
+/// A comment that was posted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Commented {
+    /// The ticket it stands on.
+    pub work_item: String,
+    /// Its address.
+    pub url: String,
 }
 
 /// What a reset forgot of one item, or would.

@@ -1,8 +1,8 @@
 //! The policy that a configuration states.
 
-use crate::domain::policy::{Keywords, Policy};
+use crate::domain::policy::{Keywords, Policy, Reaction, Reactions};
 
-use super::{Config, Strategy};
+use super::{Config, ReactionsConfig, Strategy};
 
 impl Config {
     /// The part that decisions read. `user` is this machine's user name: without a list of trusted operators, it and
@@ -40,8 +40,15 @@ impl Config {
             max_retries: self.polling.max_retries,
             dispatch_timeout_seconds: routing.dispatch_timeout_seconds,
             tidies_checkouts: !workspace.keep_checkout_on_close && workspace.strategy != Strategy::Shared,
+            reactions: reactions(&routing.reactions),
+            announces: routing.announce.enabled,
         }
     }
+}
+
+fn reactions(config: &ReactionsConfig) -> Reactions {
+    let one = |word: &str| Reaction::parse(word).filter(|_| config.enabled);
+    Reactions { started: one(&config.started), completed: one(&config.completed), error: one(&config.error) }
 }
 
 impl From<&Config> for Policy {

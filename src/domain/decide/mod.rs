@@ -8,6 +8,7 @@ use super::names::Names;
 use super::policy::Policy;
 use super::reference::{RefKey, WorkItemRef};
 use super::session::Session;
+use super::telling::Tell;
 use super::time::Time;
 
 mod by_hand;
@@ -34,8 +35,11 @@ mod resolve;
 #[cfg(test)]
 mod rules;
 mod speech;
+mod telling;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod told;
 mod view;
 
 pub use by_hand::{Act, ByHand, Registration, can_be_reset, decide_by_hand};
@@ -99,6 +103,8 @@ pub struct Outcome {
     pub effects: Vec<NewEffect>,
     /// The decision trail.
     pub log: Vec<LogEntry>,
+    /// What people are told about it.
+    pub tells: Vec<Tell>,
 }
 
 /// The end of the guards.

@@ -1,0 +1,1 @@
+//! Telling, over a scripted GitHub.

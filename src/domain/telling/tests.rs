@@ -1,0 +1,1 @@
+//! Tables and properties: what is told when.
