@@ -139,7 +139,7 @@ impl App {
             Ended::Later { until, failed, why } => {
                 let reason = why.clone();
                 self.parts.store.write(move |tx| again(tx, &telling, until, failed, &why, now))?;
-                return Ok(Told::Failed(reason));
+                return Ok(if failed { Told::Failed(reason) } else { Told::Nothing(Some(until)) });
             }
             Ended::GivenUp(why) => self.parts.store.write(move |tx| given_up(tx, &telling, &why, now))?,
             Ended::Nobody(why) => return self.drop_all_of(host, why),

@@ -205,7 +205,13 @@ impl<'s> Moment<'s> {
 
 /// Posts a comment. The store is owned before, to know the ticket's present name, and after, to know the comment; nobody
 /// waits for GitHub beside it.
-fn comment(setting: &Setting, store: Store, order: &Order, item: &WorkItemRef, body: &str) -> Result<Response, Failure> {
+fn comment(
+    setting: &Setting,
+    store: Store,
+    order: &Order,
+    item: &WorkItemRef,
+    body: &str,
+) -> Result<Response, Failure> {
     let moment = Moment::begin(setting, store, order)?;
     let item = moment.app.ticket(item)?;
     let posted = moment.end()?.post(&item, body)?;

@@ -6,6 +6,7 @@
 //! code.
 
 mod ask;
+mod comment;
 mod completions;
 mod config;
 mod context;
@@ -99,6 +100,8 @@ pub enum Verb {
     Sessions(sessions::Args),
     /// Look at what waits or was given up, try it again, forget it
     Dispatch(dispatch::Args),
+    /// Say something on a ticket, marked as ours; for agents
+    Comment(comment::Args),
     /// Bring the portable files up to date, before a commit
     Export(export::Args),
     /// Merge two versions of a portable file; git calls this
@@ -135,6 +138,7 @@ impl Verb {
             Self::Status(args) => status::run(args, context),
             Self::Sessions(args) => sessions::run(args, context),
             Self::Dispatch(args) => dispatch::run(args, context),
+            Self::Comment(args) => comment::run(args, context),
             Self::Export(args) => export::run(args, context),
             Self::MergeDriver(args) => merge_driver::run(args, context),
             Self::Doctor(args) => doctor::run(args, context),

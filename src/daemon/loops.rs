@@ -12,6 +12,7 @@ use super::ground::Ground;
 use super::journal::{self, Sink, Told};
 use super::reload::Reload;
 use super::run::StartError;
+use super::telling::Telling;
 use super::upkeep;
 use super::vitals::Vitals;
 use super::wake::{Bell, Wake};
@@ -24,12 +25,15 @@ use crate::domain::log::{EventName, LogEntry};
 const FILES_END: Duration = Duration::from_secs(10);
 /// How long running effects may take to end at shutdown.
 const EFFECTS_END: Duration = Duration::from_secs(10);
+/// How long what is being told may take to end at shutdown.
+const TELLING_END: Duration = Duration::from_secs(5);
 /// A loop that is away from its bell for longer than this does not get on.
 const AWAY: Duration = Duration::from_secs(90);
 
 /// The threads that run beside the listeners.
 pub(super) struct Loops {
     dispatcher: Dispatcher,
+    telling: Telling,
     exporter: (Bell, JoinHandle<()>),
     upkeep: (Bell, JoinHandle<()>),
     reload: (Bell, JoinHandle<()>),
@@ -81,14 +85,17 @@ impl Loops {
             let reloads = Arc::clone(&reloads);
             move || reloads.run()
         })?;
+        let telling = Telling::start(app, &sink, &vitals)?;
         wake.taken(app.waiting_lanes()?, true);
         let [exporter, upkeep, reload] = [(export_bell, exporter), (upkeep_bell, upkeep), (reload_bell, reload)];
-        Ok(Self { dispatcher, exporter, upkeep, reload, journal, wake, sink, vitals, reloads })
+        Ok(Self { dispatcher, telling, exporter, upkeep, reload, journal, wake, sink, vitals, reloads })
     }
 
     /// Ends effects first, then what follows from them, and the trail last.
     pub(super) fn stop(self) {
         let settled = self.dispatcher.stop(EFFECTS_END);
+        // What is not told by then waits for the next start.
+        self.telling.stop(TELLING_END);
         for (bell, thread) in [self.reload, self.exporter, self.upkeep] {
             bell.close();
             // A panicked loop has nothing left to end.

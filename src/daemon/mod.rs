@@ -13,6 +13,7 @@ mod loops;
 pub mod receiver;
 pub mod reload;
 pub mod run;
+mod telling;
 mod upkeep;
 pub mod vitals;
 pub mod wake;

@@ -334,7 +334,9 @@ pub trait View: Raw {
     /// What is to be told, oldest first, until `visit` breaks; malformed rows are left out and noted.
     fn for_each_telling(&self, visit: &mut dyn FnMut(Telling) -> Flow) -> Result<(), StoreError> {
         self.scan(TableId::Tells, &Span::all(), &mut |key, value| {
-            let row = || Ok(rows::decode::<TellRow>(TableId::Tells, key, value)?.into_telling(numbered(TableId::Tells, key)?));
+            let row = || {
+                Ok(rows::decode::<TellRow>(TableId::Tells, key, value)?.into_telling(numbered(TableId::Tells, key)?))
+            };
             match row() {
                 Ok(telling) => visit(telling),
                 Err(error) => {

@@ -300,6 +300,9 @@ impl Default for AnnounceConfig {
 }
 
 impl Section for AnnounceConfig {
-    const KEYS: &'static [Key<Self>] =
-        &[Key::new("enabled", "whether new sessions, and words of the command line, are told on the ticket", |s: &mut Self| &mut s.enabled)];
+    const KEYS: &'static [Key<Self>] = &[Key::new(
+        "enabled",
+        "whether new sessions, and words of the command line, are told on the ticket",
+        |s: &mut Self| &mut s.enabled,
+    )];
 }

@@ -61,12 +61,7 @@ fn start_allowed(draft: &mut Draft<'_>, reference: &WorkItemRef, seed: &Seed<'_>
 }
 
 /// The session of `reference` begins a new life: a generation of its own, and a spawn in its lane.
-fn begin(
-    draft: &mut Draft<'_>,
-    reference: &WorkItemRef,
-    command: Option<&Control>,
-    asked_by: Option<&Identity>,
-) {
+fn begin(draft: &mut Draft<'_>, reference: &WorkItemRef, command: Option<&Control>, asked_by: Option<&Identity>) {
     let (now, fresh) = (draft.now, draft.new_session(reference, reference));
     let item = draft.item_mut(reference);
     let mut session = item.session.take().unwrap_or_else(|| fresh.clone());

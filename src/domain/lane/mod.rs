@@ -20,6 +20,8 @@ mod settle;
 mod telling;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod told;
 
 pub use advice::{Standing, advice, session_of};
 pub use by_hand::{Again, Unfit, again, may_drop};

@@ -150,7 +150,8 @@ impl Settling<'_> {
         if self.is_wanted() {
             self.completed();
             if first && *self.work.endpoint() == EndpointRef::Item {
-                let announced = telling::announcement(&self.view.item.reference, self.work.session(), life, self.policy);
+                let announced =
+                    telling::announcement(&self.view.item.reference, self.work.session(), life, self.policy);
                 self.out.tells.extend(announced);
             }
             let life = life.clone();

@@ -97,7 +97,9 @@ pub fn read(answer: &Result<Answer, Unsent>, now: Time) -> Heard {
         status @ (408 | 409 | 500..=599) => Heard::Outage(format!("GitHub answered {status}")),
         401 => Heard::Never("GitHub answered 401: the token is not good".to_owned()),
         403 => Heard::Never("GitHub answered 403: the token may not do this here".to_owned()),
-        status @ (404 | 410) => Heard::Never(format!("GitHub answered {status}: it is gone, or the token may not see it")),
+        status @ (404 | 410) => {
+            Heard::Never(format!("GitHub answered {status}: it is gone, or the token may not see it"))
+        }
         status => Heard::Never(format!("GitHub answered {status}")),
     }
 }

@@ -65,12 +65,24 @@ pub fn refusal(command: &Command, reason: DropReason, lost_to: Option<&Lost>, po
 
 fn older(word: &str, lost_to: Option<&Lost>) -> String {
     const KNOWN: &[&str] = &[
-        "start", "stop", "pause", "resume", "stopped", "closed", "merged", "transferred", "renamed", "deleted", "reset",
+        "start",
+        "stop",
+        "pause",
+        "resume",
+        "stopped",
+        "closed",
+        "merged",
+        "transferred",
+        "renamed",
+        "deleted",
+        "reset",
     ];
     let what = lost_to.and_then(|lost| KNOWN.iter().find(|known| **known == lost.what));
     let what = what.map_or_else(|| "what is recorded".to_owned(), |what| format!("`{what}`"));
     let at = lost_to.and_then(|lost| lost.at).map(|at| format!(" of {at}")).unwrap_or_default();
-    format!("`{word}` was not obeyed: it is not newer than {what}{at}, which holds. If it is still meant, say it again.")
+    format!(
+        "`{word}` was not obeyed: it is not newer than {what}{at}, which holds. If it is still meant, say it again."
+    )
 }
 
 /// That one comment held different control words.

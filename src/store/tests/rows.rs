@@ -106,7 +106,12 @@ fn the_format_is_pinned() {
     insta::assert_snapshot!(text(encode(TableId::Endpoints, &SessionRow::from(&live)).unwrap()));
     let bodies = [
         deliver(1, 2).body,
-        EffectBody::Spawn { endpoint: EndpointRef::PullRequest(reference(4)), generation: 2, resume: true, asked_by: None },
+        EffectBody::Spawn {
+            endpoint: EndpointRef::PullRequest(reference(4)),
+            generation: 2,
+            resume: true,
+            asked_by: None,
+        },
         EffectBody::End {
             endpoint: EndpointRef::Item,
             life: Some(life()),

@@ -44,7 +44,10 @@ fn what_an_outcome_tells_is_stored_with_it() {
     let outcome = Outcome { tells: vec![words("one")], ..outcome(1, 1) };
     store.write(move |tx| tx.apply_outcome(outcome.clone(), NOW).map(drop)).unwrap();
     let told = store.read(|tx| waiting(tx)).unwrap();
-    assert_eq!(told.iter().map(|telling| (&telling.tell, telling.decided_at)).collect::<Vec<_>>(), [(&words("one"), NOW)]);
+    assert_eq!(
+        told.iter().map(|telling| (&telling.tell, telling.decided_at)).collect::<Vec<_>>(),
+        [(&words("one"), NOW)]
+    );
 }
 
 #[test]
