@@ -69,6 +69,7 @@ fn named_crates_stay_at_home() {
             ("src/app/x.rs", "use warp as w;"),
             ("src/adapters/x.rs", "use hyper::body;"),
             ("src/adapters/x.rs", "use hyper_util::rt;"),
+            ("src/adapters/x.rs", "use ureq::Agent;"),
             ("src/daemon/x.rs", "#[derive(clap::Args)] struct A;"),
             ("src/domain/x.rs", "use saphyr::Yaml;"),
             ("src/adapters/x.rs", "use saphyr_parser::Event;"),

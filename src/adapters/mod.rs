@@ -10,6 +10,7 @@ mod environment;
 pub mod event_log;
 pub mod git;
 mod git_program;
+pub mod github;
 mod groups;
 pub mod harness_files;
 pub mod hosts;

@@ -9,6 +9,7 @@ use crate::domain::ports::{Clock, EarlierFiles, HarnessFiles, Ids, PortableFiles
 use crate::store::Store;
 
 pub mod adopt;
+pub mod asking;
 mod by_hand;
 pub mod carry;
 pub mod command;

@@ -10,6 +10,7 @@ use std::sync::{Arc, RwLock};
 use super::control::Place;
 use crate::adapters::config_files::{CONFIG_VARIABLE, ConfigFileError};
 use crate::adapters::earlier_files::EarlierTree;
+use crate::adapters::github::{BadApiUrl, Bounds, GitHubHttp};
 use crate::adapters::harness_files::{HarnessFolders, Homes};
 use crate::adapters::hosts::{self, Hosts};
 use crate::adapters::portable_files::{Nowhere, PortableDir};
@@ -61,6 +62,9 @@ pub enum ComposeError {
     /// A harness.
     #[error("`routing.harnesses`: {0}")]
     Harness(#[from] HarnessError),
+    /// An address of GitHub's API.
+    #[error("`github`: {0}")]
+    GitHub(#[from] BadApiUrl),
     /// A prompt template that cannot be read.
     #[error("could not read the prompt template {}: {source}", path.display())]
     TemplateFile {
@@ -125,13 +129,21 @@ impl Setting {
             harness_files: Arc::new(self.harness_files()),
             portable: self.portable(),
             earlier: Arc::new(EarlierTree::new(&self.layout, &self.home.dir)),
-            github: Arc::new(()),
+            github: Arc::new(self.github()?),
             clock: Arc::new(SystemClock),
             instance: ids.instance(),
             ids,
             settings: RwLock::new(Arc::new(self.settings()?)),
             store,
         }))
+    }
+
+    /// The client of GitHub, with this process's tokens; asks nobody yet.
+    ///
+    /// # Errors
+    /// An address that no token may go to.
+    pub fn github(&self) -> Result<GitHubHttp, BadApiUrl> {
+        GitHubHttp::new(&self.config.github, &self.environment, Bounds::default())
     }
 
     fn portable(&self) -> Arc<dyn PortableFiles> {

@@ -25,6 +25,7 @@ const HOMES: &[(&str, &str)] = &[
     ("warp", "src/daemon/"),
     ("hyper", "src/daemon/"),
     ("hyper_util", "src/daemon/"),
+    ("ureq", "src/adapters/github/"),
     ("clap", "src/cli/"),
     ("indicatif", "src/cli/"),
     ("clap_complete", "src/cli/"),

@@ -1,12 +1,14 @@
 //! What `doctor` finds in the store, between the store and tmux, and in sessions; the rest of the world is looked at by
 //! its caller. Everything is read from one snapshot, and nothing is changed.
 
+mod hosts;
 mod lanes;
 mod sessions;
 mod terminal;
 mod trouble;
 mod workspaces;
 
+pub use hosts::hosts;
 pub use lanes::store;
 pub use sessions::{Surroundings, sessions};
 pub use terminal::tmux;

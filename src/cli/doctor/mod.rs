@@ -5,6 +5,7 @@ mod daemon;
 mod earlier;
 mod fix;
 mod git;
+mod github;
 mod places;
 mod portable;
 mod receiver;
@@ -105,6 +106,7 @@ fn look(setting: &Setting, notes: &[String], out: &Output) -> Vec<Finding> {
     findings.extend(workspaces::look(setting));
     findings.extend(portable::look(setting, out));
     findings.extend(git::look(setting));
+    findings.extend(github::look(setting));
     findings.extend(earlier::look(setting));
     findings
 }

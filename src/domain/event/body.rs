@@ -163,7 +163,7 @@ fn decode(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Writes `\ufffd` over every `\uXXXX` that is half of a pair. Both are six bytes, so nothing moves.
-fn without_lone_surrogates(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(in crate::domain) fn without_lone_surrogates(text: Cow<'_, str>) -> Cow<'_, str> {
     // Most bodies hold no such escape at all, and the search for one is much faster than the walk.
     let lone = if text.contains("\\u") { lone_surrogates(text.as_bytes()) } else { Vec::new() };
     if lone.is_empty() {

@@ -2,6 +2,7 @@
 
 mod fix;
 pub mod git;
+pub mod github;
 pub mod places;
 pub mod programs;
 pub mod secret;

@@ -3,7 +3,26 @@
 //! An adapter carries a [`Request`] to the host it names and nowhere else; everything that an [`Answer`] means is read
 //! here.
 
+mod budget;
+mod graphql;
+mod headers;
+mod links;
+mod meaning;
+mod pause;
+mod permission;
+mod trouble;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use budget::{Budget, Purpose, reserve};
+pub use graphql::graphql;
+pub use headers::http_date;
+pub use links::next_link;
+pub use meaning::{Reading, read};
+pub use pause::{LastTrouble, Pause};
+pub use permission::Permission;
+pub use trouble::{Refusal, Seen, Trouble, Until};
 
 use super::reference::RepoRef;
 use super::time::Time;
@@ -96,7 +115,7 @@ pub struct Answer {
 }
 
 /// The `X-RateLimit-*` headers of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
     /// Requests per window.
     pub limit: u64,

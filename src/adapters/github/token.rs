@@ -1,0 +1,183 @@
+//! Tokens and where they come from: a variable of that host's own, else what `gh` keeps for that host.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use ureq::http::HeaderValue;
+
+use crate::adapters::{environment, processes};
+
+/// How long `gh` may take.
+const GH_LIMIT: Duration = Duration::from_secs(5);
+/// `gh` is not asked more often than this.
+const GH_AGAIN: Duration = Duration::from_secs(60);
+/// Variables out of which `gh` would answer for any host. Which variable is for which host is said by the
+/// configuration alone, so `gh` is only asked what it keeps itself.
+const NOT_FOR_GH: [&str; 4] = ["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
+
+/// A token. It is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl Token {
+    /// A token out of a variable or of what a program says; `None` for nothing, and for what is no token.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| Self(text.to_owned()))
+    }
+
+    /// `Authorization`, marked so that whatever shows headers leaves it out.
+    pub(super) fn header(&self) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", self.0)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+/// Where the token of one host comes from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// A variable holds it.
+    Variable(Token),
+    /// `gh` may keep one.
+    Gh(Gh),
+}
+
+impl Source {
+    /// Of `host`: the first of `variables` that is set, else `gh`.
+    pub fn of(host: &str, variables: &[String], environment: &[(OsString, OsString)]) -> Self {
+        let value = |name: &String| environment.iter().find(|(key, _)| key == name.as_str()).map(|(_, value)| value);
+        let token = |name: &String| Token::parse(value(name)?.to_str()?);
+        match variables.iter().find_map(token) {
+            Some(token) => Self::Variable(token),
+            None => Self::Gh(Gh::new(host, environment)),
+        }
+    }
+
+    /// The token, when there is one.
+    pub fn token(&self) -> Option<Token> {
+        match self {
+            Self::Variable(token) => Some(token.clone()),
+            Self::Gh(gh) => gh.token(),
+        }
+    }
+
+    /// The host did not take `token`: where it came from is asked again.
+    pub fn refused(&self, token: &Token) {
+        if let Self::Gh(gh) = self {
+            gh.refused(token);
+        }
+    }
+}
+
+/// `gh auth token` of one host.
+pub(super) struct Gh {
+    host: String,
+    environment: Vec<(OsString, OsString)>,
+    known: Mutex<Known>,
+}
+
+/// What `gh` said.
+#[derive(Debug, Default)]
+struct Known {
+    token: Option<Token>,
+    /// Whether the host refused it since.
+    is_refused: bool,
+    asked: Option<Instant>,
+}
+
+impl Gh {
+    fn new(host: &str, environment: &[(OsString, OsString)]) -> Self {
+        let stays = |name: &OsString| !NOT_FOR_GH.iter().any(|not| name == not);
+        let environment = environment.iter().filter(|(name, _)| stays(name)).cloned().collect();
+        Self { host: host.to_owned(), environment, known: Mutex::default() }
+    }
+
+    /// What `gh` said last; it is asked when it had none or a refused one, but not again within the minute.
+    fn token(&self) -> Option<Token> {
+        let mut known = self.known();
+        let may_ask = known.asked.is_none_or(|asked| asked.elapsed() >= GH_AGAIN);
+        if (known.token.is_none() || known.is_refused) && may_ask {
+            *known = Known { token: self.ask(), is_refused: false, asked: Some(Instant::now()) };
+        }
+        known.token.clone()
+    }
+
+    fn refused(&self, token: &Token) {
+        let mut known = self.known();
+        if known.token.as_ref() == Some(token) {
+            known.is_refused = true;
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks, without a shell and within a limit; what it started ends with it.
+    fn ask(&self) -> Option<Token> {
+        if !environment::can_run("gh", &self.environment) {
+            return None;
+        }
+        let mut command = Command::new("gh");
+        command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.args(["auth", "token", "--hostname", &self.host]).env("GH_PROMPT_DISABLED", "1");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+        let child = command.spawn().ok()?;
+        let (pid, (answer, answered)) = (child.id(), mpsc::channel());
+        // Nobody listens any more when the limit has passed.
+        let waits = move || drop(answer.send(child.wait_with_output()));
+        std::thread::Builder::new().name("gh".into()).spawn(waits).ok()?;
+        let Ok(output) = answered.recv_timeout(GH_LIMIT) else {
+            processes::kill_group(pid);
+            return None;
+        };
+        let output = output.ok().filter(|output| output.status.success())?;
+        Token::parse(std::str::from_utf8(&output.stdout).ok()?)
+    }
+}
+
+impl fmt::Debug for Gh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gh").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(variables: &[&str], environment: &[(&str, &str)]) -> Option<Token> {
+        let variables: Vec<String> = variables.iter().map(|name| (*name).to_owned()).collect();
+        let environment: Vec<_> = environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Source::of("ghe.example", &variables, &environment).token()
+    }
+
+    #[test]
+    fn the_first_variable_that_holds_something_wins() {
+        let environment = [("A", ""), ("B", " \n"), ("C", "ghp_c\n"), ("D", "ghp_d"), ("E", "two words"), ("PATH", "")];
+        assert_eq!(token(&["A", "B", "E", "C", "D"], &environment), Token::parse("ghp_c"));
+        assert_eq!(token(&["A", "X"], &environment), None);
+        assert_eq!(token(&[], &environment), None);
+    }
+
+    #[test]
+    fn a_token_is_shown_nowhere() {
+        let token = Token::parse("ghp_secret").unwrap();
+        assert_eq!(token.header().unwrap(), "Bearer ghp_secret");
+        let shown = format!("{token:?} {:?} {:?}", token.header(), Source::Variable(token.clone()));
+        assert!(!shown.contains("secret"), "{shown}");
+        let known = Known { token: Some(token), is_refused: false, asked: None };
+        assert!(!format!("{known:?}").contains("secret"));
+    }
+}

@@ -1,0 +1,84 @@
+//! From the headers of an answer to an [`Answer`]. What does not read is absent: no header is worth an answer.
+
+use super::{Answer, Limit};
+use crate::domain::time::Time;
+
+impl Answer {
+    /// An answer out of its parts; `header` gives the text of a header by its lower-case name.
+    pub fn of<'h>(status: u16, header: impl Fn(&str) -> Option<&'h str>, body: Vec<u8>) -> Self {
+        let text = |name: &str| header(name).map(str::to_owned);
+        let date = header("date").and_then(http_date);
+        Self {
+            status,
+            etag: text("etag"),
+            link: text("link"),
+            date,
+            retry_after: header("retry-after").and_then(|value| seconds(value, date)),
+            limit: limit(&header),
+            request_id: text("x-github-request-id"),
+            scopes: text("x-oauth-scopes"),
+            body,
+        }
+    }
+}
+
+/// A date of HTTP (`Sun, 06 Nov 1994 08:49:37 GMT`).
+pub fn http_date(text: &str) -> Option<Time> {
+    let parsed = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text.trim());
+    parsed.ok().map(|at| Time::from_millis(at.as_millisecond()))
+}
+
+/// `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3), which says something only beside the host's own date.
+fn seconds(value: &str, date: Option<Time>) -> Option<u64> {
+    let value = value.trim();
+    value.parse().ok().or_else(|| {
+        let wait = http_date(value)?.as_millis() - date?.as_millis();
+        Some(u64::try_from(wait).unwrap_or(0).div_ceil(1000))
+    })
+}
+
+fn limit<'h>(header: &impl Fn(&str) -> Option<&'h str>) -> Option<Limit> {
+    let number = |name: &str| header(name)?.trim().parse::<u64>().ok();
+    let remaining = number("x-ratelimit-remaining")?;
+    let reset = i64::try_from(number("x-ratelimit-reset")?).ok()?.checked_mul(1000)?;
+    Some(Limit {
+        limit: number("x-ratelimit-limit").unwrap_or(remaining),
+        remaining,
+        reset: Time::from_millis(reset),
+        resource: header("x-ratelimit-resource").unwrap_or("core").to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(headers: &[(&str, &'static str)]) -> Answer {
+        Answer::of(200, |name| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value), Vec::new())
+    }
+
+    #[test]
+    fn headers_are_read_and_nonsense_is_absent() {
+        let read = answer(&[
+            ("date", "Wed, 31 Dec 2025 23:59:59 GMT"),
+            ("etag", "W/\"abc\""),
+            ("retry-after", "Thu, 01 Jan 2026 00:01:00 GMT"),
+            ("x-ratelimit-limit", "5000"),
+            ("x-ratelimit-remaining", "4871"),
+            ("x-ratelimit-reset", "1767229200"),
+            ("x-ratelimit-resource", "graphql"),
+        ]);
+        assert_eq!(read.date.unwrap().to_string(), "2025-12-31T23:59:59Z");
+        assert_eq!((read.etag.as_deref(), read.retry_after), (Some("W/\"abc\""), Some(61)));
+        let limit = read.limit.unwrap();
+        assert_eq!((limit.limit, limit.remaining, limit.resource.as_str()), (5000, 4871, "graphql"));
+        assert_eq!(limit.reset.to_string(), "2026-01-01T01:00:00Z");
+        for headers in [
+            [("date", "yesterday"), ("retry-after", "-1"), ("x-ratelimit-remaining", "many")],
+            [("date", ""), ("retry-after", "Thu, 01 Jan 2026 00:01:00 GMT"), ("x-ratelimit-remaining", "1")],
+        ] {
+            let read = answer(&headers);
+            assert_eq!((read.date, read.retry_after, read.limit), (None, None, None), "{headers:?}");
+        }
+    }
+}
