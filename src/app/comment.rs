@@ -5,7 +5,7 @@ use super::order::Answered;
 use super::request::{Commented, Response, Trouble, TroubleKind};
 use super::view::present_item;
 use crate::domain::reference::WorkItemRef;
-use crate::domain::telling::{self, CommentBody, Heard, Kind, Tell};
+use crate::domain::telling::{self, CommentBody, Kind, Tell, Untold};
 use crate::store::StoreError;
 
 /// A comment that stands on its ticket, and is not known as ours yet.
@@ -45,14 +45,9 @@ impl App {
         let body = CommentBody::parse(body)
             .map_err(|problem| Trouble::refused(problem.to_string()).hint("nothing was posted; change the text"))?;
         let what = Tell::words(item, Kind::Echo, "", "").what;
-        let answer = self.parts.github.send(&telling::put(item, &what, body.as_str()));
-        match (telling::read(&answer, self.now()), &answer) {
-            (Heard::Done, Ok(answer)) => {
-                let (node_id, url) = telling::posted(answer);
-                Ok(Posted { node_id, commented: Commented { work_item: item.to_string(), url } })
-            }
-            (heard, _) => Err(not_posted(item, heard)),
-        }
+        let comment = self.send(telling::put(item, &what, body.as_str())).map_err(|untold| not_posted(item, untold))?;
+        let (node_id, url) = telling::posted(&comment);
+        Ok(Posted { node_id, commented: Commented { work_item: item.to_string(), url } })
     }
 
     /// Remembers a comment as ours, so that it is never taken for somebody else's words.
@@ -68,19 +63,23 @@ impl App {
     }
 }
 
-fn not_posted(item: &WorkItemRef, heard: Heard) -> Trouble {
-    let outside = |why: String| Trouble::new(TroubleKind::Outside, format!("could not comment on `{item}`: {why}"));
-    match heard {
-        Heard::Nobody(why) => Trouble::refused(format!("could not comment on `{item}`: {why}")).hint(
-            "a running daemon that has a token posts it; `github.tokenEnv` names the variables a token is read from",
-        ),
-        Heard::Limited { until } => {
-            outside("GitHub asks to wait".to_owned()).hint(format!("nothing was posted; try again after {until}"))
+fn not_posted(item: &WorkItemRef, untold: Untold) -> Trouble {
+    let text = |why: &dyn std::fmt::Display| format!("could not comment on `{item}`: {why}");
+    let outside = |why: &dyn std::fmt::Display| Trouble::new(TroubleKind::Outside, text(why));
+    match untold {
+        Untold::Nobody(trouble) => {
+            let hint = trouble.hint().unwrap_or_default();
+            Trouble::refused(text(&trouble)).hint(format!("a running daemon that has a token posts it; {hint}"))
         }
-        Heard::Outage(why) => {
-            outside(why).hint("it may have been posted all the same: look at the ticket before you try again")
+        Untold::Limited { until } => {
+            outside(&"GitHub asks to wait").hint(format!("nothing was posted; try again after {until}"))
         }
-        Heard::Never(why) => outside(why).hint("nothing was posted; `the-loop doctor` tells about the token"),
-        Heard::Done => outside("the answer was lost".to_owned()).hint("look at the ticket"),
+        Untold::Outage(trouble) => {
+            outside(&trouble).hint("it may have been posted all the same: look at the ticket before you try again")
+        }
+        Untold::Never(trouble) => {
+            let hint = trouble.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            outside(&trouble).hint(format!("nothing was posted{hint}"))
+        }
     }
 }

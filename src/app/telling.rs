@@ -8,11 +8,11 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::App;
-use crate::domain::github::{Answer, Request, Target, Unsent};
+use crate::domain::github::{Request, Target, next_link};
 use crate::domain::lane::after_failure;
 use crate::domain::log::{EventName, Level, LogEntry};
 use crate::domain::reference::RefKey;
-use crate::domain::telling::{self, Heard, What};
+use crate::domain::telling::{self, Untold, What};
 use crate::domain::time::Time;
 use crate::store::{StoreError, Telling, View, WriteTx};
 
@@ -150,55 +150,47 @@ impl App {
 
     fn try_to_tell(&self, telling: &Telling) -> Ended {
         let tell = &telling.tell;
-        let Some(marker) = tell.marker(&self.parts.store.id()) else {
-            let answer = self.parts.github.send(&telling::put(&tell.about, &tell.what, ""));
-            return self.ended(telling, &answer, None);
+        let told = match (&tell.what, tell.marker(&self.parts.store.id())) {
+            (What::Words { text, .. }, Some(marker)) => match telling::comment(text, &marker) {
+                Ok(comment) => self.post_once(telling, &marker, &comment),
+                Err(leaks) => return Ended::GivenUp(leaks.to_string()),
+            },
+            _ => self.send(telling::put(&tell.about, &tell.what, "")).map(|_| None),
         };
-        let What::Words { text, .. } = &tell.what else { return Ended::Told(None) };
-        let comment = match telling::comment(text, &marker) {
-            Ok(comment) => comment,
-            Err(leaks) => return Ended::GivenUp(leaks.to_string()),
-        };
-        match self.look_for(telling, &marker) {
-            Err(ended) => ended,
-            Ok(Some(node_id)) => Ended::Told(Some(node_id)),
-            Ok(None) => {
-                let answer = self.parts.github.send(&telling::put(&tell.about, &tell.what, &comment));
-                let node_id = answer.as_ref().ok().map(|answer| telling::posted(answer).0);
-                self.ended(telling, &answer, node_id)
-            }
-        }
+        told.map_or_else(|untold| self.not_told(telling, untold), Ended::Told)
     }
 
-    /// The node id of our comment with `marker`, when an earlier try posted it.
-    fn look_for(&self, telling: &Telling, marker: &str) -> Result<Option<String>, Ended> {
+    /// Posts a comment, unless an earlier try did; its node id.
+    fn post_once(&self, telling: &Telling, marker: &str, comment: &str) -> Result<Option<String>, Untold> {
         let mut request = telling::look_up(&telling.tell.about, telling.decided_at);
         for _ in 0..PAGES {
             let answer = self.parts.github.send(&request);
-            let page = match (self.ended(telling, &answer, None), answer) {
-                (Ended::Told(_), Ok(page)) => page,
-                (ended, _) => return Err(ended),
-            };
+            let page = telling::heard(&request.host, &answer, self.now())?;
             if let Some(node_id) = telling::found(&page, marker) {
                 return Ok(Some(node_id));
             }
-            let Some(next) = telling::more(&page) else { break };
-            request = Request { target: Target::Link(next), ..request };
+            let link = answer.ok().and_then(|answer| answer.link);
+            let Some(next) = link.as_deref().and_then(next_link) else { break };
+            request = Request { target: Target::Link(next.to_owned()), ..request };
         }
-        Ok(None)
+        let made = self.send(telling::put(&telling.tell.about, &telling.tell.what, comment))?;
+        Ok(Some(telling::posted(&made).0))
     }
 
-    fn ended(&self, telling: &Telling, answer: &Result<Answer, Unsent>, node_id: Option<String>) -> Ended {
-        let now = self.now();
-        match telling::read(answer, now) {
-            Heard::Done => Ended::Told(node_id),
-            Heard::Limited { until } => Ended::Later { until, failed: false, why: "GitHub asks to wait".to_owned() },
-            Heard::Outage(why) => {
-                let until = after_failure(now, telling.attempts + 1, self.parts.ids.below(1000));
-                Ended::Later { until, failed: true, why }
+    pub(super) fn send(&self, request: Request) -> Result<serde_json::Value, Untold> {
+        let answer = self.parts.github.send(&request);
+        telling::heard(&request.host, &answer, self.now())
+    }
+
+    fn not_told(&self, telling: &Telling, untold: Untold) -> Ended {
+        match untold {
+            Untold::Limited { until } => Ended::Later { until, failed: false, why: "GitHub asks to wait".to_owned() },
+            Untold::Outage(trouble) => {
+                let until = after_failure(self.now(), telling.attempts + 1, self.parts.ids.below(1000));
+                Ended::Later { until, failed: true, why: trouble.to_string() }
             }
-            Heard::Never(why) => Ended::GivenUp(why),
-            Heard::Nobody(why) => Ended::Nobody(why),
+            Untold::Never(trouble) => Ended::GivenUp(trouble.to_string()),
+            Untold::Nobody(trouble) => Ended::Nobody(trouble.to_string()),
         }
     }
 

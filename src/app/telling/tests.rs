@@ -206,7 +206,7 @@ fn k25_our_own_comment_is_known_even_when_its_marker_is_gone() {
 }
 
 #[test]
-fn k08_a_comment_whose_answer_was_lost_is_not_posted_again() {
+fn a_comment_whose_answer_was_lost_is_not_posted_again() {
     let world = World::new();
     world.words("c1", "once");
     world.github.fails([Fault::Lost]);
@@ -235,7 +235,8 @@ fn an_outage_is_tried_again_later_each_time_and_given_up_at_last() {
     world.words("c1", "text");
     world.github.fails([answers(502), answers(502)]);
     for attempts in 1..=2 {
-        assert_eq!(world.next(), Told::Failed("GitHub answered 502".into()));
+        let Told::Failed(why) = world.next() else { panic!() };
+        assert!(why.contains("502"), "{why}");
         let [(tried, Some(until))] = world.waiting()[..] else { panic!("{:?}", world.waiting()) };
         assert!(tried == attempts && until > world.app.now());
         assert_eq!(world.next(), Told::Nothing(Some(until)));
@@ -254,7 +255,7 @@ fn an_outage_is_tried_again_later_each_time_and_given_up_at_last() {
 }
 
 #[test]
-fn k14_a_limit_holds_the_whole_host_and_costs_no_try() {
+fn a_limit_holds_the_whole_host_and_costs_no_try() {
     let world = World::new();
     world.words("c1", "one");
     world.words("c2", "two");

@@ -41,7 +41,7 @@ fn what_was_handed_over_is_told_on_each_comment_and_what_waits_is_not() {
 }
 
 #[test]
-fn k66_what_is_given_up_together_is_told_once_and_on_each_comment() {
+fn what_is_given_up_together_is_told_once_and_on_each_comment() {
     let lane = view(live()).with_deliveries(&EndpointRef::Item, 1..=2);
     let settlement = settled(&lane, &work(&lane), &Done::Unknown("secret screen".into()));
     assert_eq!(told(&settlement), ["confused 1", "confused 2", "given-up"]);

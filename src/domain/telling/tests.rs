@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use rstest::rstest;
+use serde_json::json;
 
 use super::*;
 use crate::domain::decide::DropReason;
@@ -130,7 +131,7 @@ fn what_we_say_commands_nothing_mentions_nobody_and_tells_no_path() {
 }
 
 #[test]
-fn requests_name_the_host_of_the_item_and_nothing_else() {
+fn k72_requests_name_the_host_of_the_item_and_nothing_else() {
     let words = Tell::words(&item(), Kind::Echo, "c", "t");
     let paths = [
         (look_up(&item(), NOW), "/repos/Octo/Hello/issues/7/comments?since=2026-03-01T08:15:30Z&per_page=100"),
@@ -159,47 +160,41 @@ fn answer(status: u16, body: &str) -> Answer {
 }
 
 #[test]
-fn pages_are_followed_and_ours_is_found_by_its_marker() {
-    let page = answer(200, r#"[{"body":null},{"body":"x <!-- m --> y","node_id":"IC_1"}]"#);
+fn ours_is_found_by_its_marker() {
+    let page = json!([{"body": null}, {"body": "x <!-- m --> y", "node_id": "IC_1"}]);
     assert_eq!(found(&page, "<!-- m -->").as_deref(), Some("IC_1"));
-    assert_eq!((found(&page, "<!-- n -->"), found(&answer(200, "<html>"), "m")), (None, None));
-    let link = r#"<https://api/x?page=1>; rel="prev", <https://api/x?page=3>; rel="next""#;
-    let linked = |link: &str| more(&Answer { link: Some(link.into()), ..answer(200, "[]") });
-    assert_eq!(linked(link).as_deref(), Some("https://api/x?page=3"));
-    assert_eq!((linked(r#"<https://api/x>; rel="last""#), more(&page)), (None, None));
-    let made = answer(201, r#"{"node_id":"IC_2","html_url":"https://github.com/x"}"#);
+    assert_eq!((found(&page, "<!-- n -->"), found(&json!({"message": "m"}), "m")), (None, None));
+    let made = json!({"node_id": "IC_2", "html_url": "https://github.com/x"});
     assert_eq!(posted(&made), ("IC_2".to_owned(), "https://github.com/x".to_owned()));
-    assert_eq!(posted(&answer(201, "")), (String::new(), String::new()));
+    assert_eq!(posted(&json!(null)), (String::new(), String::new()));
 }
 
 #[test]
-fn k14_limits_wait_outages_are_tried_again_and_what_may_not_be_ends() {
+fn limits_wait_outages_are_tried_again_and_what_may_not_be_ends() {
     let limit = |remaining| Limit { limit: 5000, remaining, reset: NOW.plus_seconds(900), resource: "core".into() };
-    let later = |seconds| Heard::Limited { until: NOW.plus_seconds(seconds) };
+    let heard = |answer: Answer| heard("h", &Ok(answer), NOW);
     let waits = [
         (Answer { retry_after: Some(7), ..answer(403, "") }, 7),
         (Answer { retry_after: Some(0), ..answer(429, "") }, 1),
         (Answer { limit: Some(limit(0)), ..answer(403, "") }, 900),
-        (answer(403, "You have exceeded a secondary rate limit"), 60),
-        (answer(429, ""), 60),
+        (answer(403, r#"{"message":"You have exceeded a secondary rate limit"}"#), 60),
         (Answer { retry_after: Some(u64::MAX), ..answer(429, "") }, 3 * 3600),
     ];
     for (answer, seconds) in waits {
-        assert_eq!(read(&Ok(answer.clone()), NOW), later(seconds), "{answer:?}");
+        assert_eq!(heard(answer.clone()), Err(Untold::Limited { until: NOW.plus_seconds(seconds) }), "{answer:?}");
     }
-    for status in [200, 201] {
-        assert_eq!(read(&Ok(answer(status, "")), NOW), Heard::Done);
+    assert_eq!(heard(answer(201, r#"{"id":1}"#)), Ok(json!({"id": 1})));
+    for outage in [answer(500, ""), answer(502, "<html>"), answer(201, "<html>a portal</html>")] {
+        assert!(matches!(heard(outage.clone()), Err(Untold::Outage(_))), "{outage:?}");
     }
-    for status in [500, 502, 503, 408] {
-        assert!(matches!(read(&Ok(answer(status, "")), NOW), Heard::Outage(_)), "{status}");
+    let forbidden = Answer { limit: Some(limit(9)), ..answer(403, r#"{"message":"Resource not accessible"}"#) };
+    for never in [forbidden, answer(401, ""), answer(404, ""), answer(410, ""), answer(422, "")] {
+        assert!(matches!(heard(never.clone()), Err(Untold::Never(_))), "{never:?}");
     }
-    let forbidden = Answer { limit: Some(limit(9)), ..answer(403, "Resource not accessible") };
-    for never in [forbidden, answer(401, ""), answer(404, ""), answer(410, ""), answer(422, ""), answer(304, "")] {
-        assert!(matches!(read(&Ok(never.clone()), NOW), Heard::Never(_)), "{never:?}");
-    }
+    let unsent = |unsent: Unsent| super::heard("h", &Err(unsent), NOW);
     let host = || "h".to_owned();
-    assert!(matches!(read(&Err(Unsent::NoToken { host: host() }), NOW), Heard::Nobody(_)));
-    assert!(matches!(read(&Err(Unsent::UnknownHost { host: host() }), NOW), Heard::Nobody(_)));
-    assert!(matches!(read(&Err(Unsent::Elsewhere { host: host(), origin: host() }), NOW), Heard::Never(_)));
-    assert!(matches!(read(&Err(Unsent::Unreachable { host: host(), why: host() }), NOW), Heard::Outage(_)));
+    assert!(matches!(unsent(Unsent::NoToken { host: host() }), Err(Untold::Nobody(_))));
+    assert!(matches!(unsent(Unsent::UnknownHost { host: host() }), Err(Untold::Nobody(_))));
+    assert!(matches!(unsent(Unsent::Elsewhere { host: host(), origin: host() }), Err(Untold::Never(_))));
+    assert!(matches!(unsent(Unsent::Unreachable { host: host(), why: host() }), Err(Untold::Outage(_))));
 }
