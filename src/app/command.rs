@@ -27,7 +27,7 @@ impl App {
             DeliveryId::parse(&format!("cli-{}", self.parts.ids.uuid())).map_err(|e| StoreError::Bug(e.to_string()))?;
         let command = OperatorCommand { item: item.clone(), word: word.clone(), actor: actor.to_owned(), id };
         let (settings, store, now) = (self.settings(), self.parts.store.id(), self.now());
-        self.parts.store.write(move |tx| {
+        let done = self.parts.store.write(move |tx| {
             let item = view::present_item(tx, &command.item)?;
             let command = OperatorCommand { item, ..command.clone() };
             let view = view::of_item(tx, &store, &command.item)?;
@@ -37,7 +37,9 @@ impl App {
             lanes.extend(adopted.iter().cloned());
             let waiting = tx.lane_count(&command.item.key())?;
             Ok((commanded(&command, verdict, waiting), lanes))
-        })
+        })?;
+        self.desk.ring();
+        Ok(done)
     }
 }
 

@@ -89,9 +89,10 @@ impl Deciding {
         };
         self.remember_delivery(tx, verdict)?;
         let (marked, held) = (marks(&outcome), lanes::still_held(&view, &outcome));
+        let tells = !outcome.tells.is_empty();
         let mut lanes = tx.apply_outcome(outcome, self.now)?;
         lanes.retain(|lane| !held.contains(lane));
-        Ok(Step::Taken(Taken { verdict, lanes, marked, waits: false }))
+        Ok(Step::Taken(Taken { verdict, lanes, marked, waits: false, tells }))
     }
 
     fn view(&self, tx: &mut WriteTx<'_>, event: &Event, names: Option<Names>, told: Told) -> Result<View, StoreError> {
@@ -118,7 +119,8 @@ impl Deciding {
         let mut view = self.view(tx, &rename, names, Told::default())?;
         let Ok(outcome) = self.outcome(&rename, &mut view, false) else { return Ok(None) };
         let (verdict, marked) = (outcome.verdict, marks(&outcome));
-        Ok(Some(Taken { verdict, lanes: tx.apply_outcome(outcome, self.now)?, marked, waits: false }))
+        let taken = Taken { verdict, lanes: tx.apply_outcome(outcome, self.now)?, marked, ..Taken::nothing() };
+        Ok(Some(taken))
     }
 
     /// Whether others of its reference wait, and it is none that overtakes them.

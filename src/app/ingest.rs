@@ -48,12 +48,14 @@ pub struct Taken {
     pub marked: bool,
     /// Whether it waits, undecided, for a fact that GitHub is to be asked for.
     pub waits: bool,
+    /// Whether people are told something.
+    pub tells: bool,
 }
 
 impl Taken {
     /// Nothing came of it yet.
     pub(super) const fn nothing() -> Self {
-        Self { verdict: Verdict::Accepted, lanes: Vec::new(), marked: false, waits: false }
+        Self { verdict: Verdict::Accepted, lanes: Vec::new(), marked: false, waits: false, tells: false }
     }
 }
 
@@ -64,7 +66,7 @@ impl App {
         let taken = self.parts.store.write(move |tx| deciding.run(tx));
         match taken {
             Err(StoreError::Bug(text)) => self.keep_undecided(arrival, &text),
-            taken => taken,
+            taken => taken.inspect(|taken| self.ring_for(taken)),
         }
     }
 
@@ -84,7 +86,10 @@ impl App {
             done: Box::new(move |committed| {
                 let taken = result.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
                 match (committed, taken) {
-                    (Ok(()), Some(taken)) => done(Ok(taken)),
+                    (Ok(()), Some(taken)) => {
+                        app.ring_for(&taken);
+                        done(Ok(taken));
+                    }
                     (Ok(()), None) => done(Err(StoreError::Bug("a decision left no answer".into()))),
                     // The thread that commits cannot wait for a commit of its own.
                     (Err(StoreError::Bug(text)), _) => {
@@ -103,6 +108,12 @@ impl App {
             tx.remove_undecidable(&deciding.arrival.event.delivery)?;
             deciding.run(tx)
         })
+    }
+
+    pub(super) fn ring_for(&self, taken: &Taken) {
+        if taken.tells {
+            self.desk.ring();
+        }
     }
 
     /// The decision about `arrival`, ready to run in a transaction.

@@ -55,7 +55,8 @@ mod tests {
             EffectBody::End { endpoint: EndpointRef::Item, life: None, reason: EndReason::Stopped, keep_pane: None };
         let effects = vec![NewEffect { lane: lane.clone(), class, body }];
         let changes = vec![Change::Item(Box::new(after))];
-        still_held(&view, &Outcome { verdict: Verdict::Accepted, changes, effects, log: Vec::new() }).contains(&lane)
+        still_held(&view, &Outcome { verdict: Verdict::Accepted, changes, effects, log: Vec::new(), tells: Vec::new() })
+            .contains(&lane)
     }
 
     #[test]

@@ -47,18 +47,27 @@ fn status(tx: &impl View, now: Time) -> Result<Response, StoreError> {
         }
         ControlFlow::Continue(())
     })?;
+    let (mut tells, mut first_tell) = (0, None);
+    tx.for_each_telling(&mut |telling| {
+        tells += 1;
+        first_tell = first_tell.or(Some(telling.decided_at));
+        ControlFlow::Continue(())
+    })?;
+    let age = |at: Time| (now.as_millis() - at.as_millis()).max(0) / 1000;
     Ok(Response::Status(Status {
         sessions,
         held,
         waiting: lanes.iter().map(|(_, count)| count).sum(),
         lanes: lanes.len(),
-        oldest_waiting_seconds: oldest.map(|at| (now.as_millis() - at.as_millis()).max(0) / 1000),
+        oldest_waiting_seconds: oldest.map(age),
         claimed: tx.claims()?.len(),
         dead_letters: tx.dead_letters()?.len(),
         undecidable: tx.undecidables()?.len(),
         marks: tx.marks()?.len(),
         undecided: tx.waiting()?.len(),
         polling: tx.polls()?.into_iter().map(|(repository, progress)| poll_state(repository, &progress, now)).collect(),
+        tells,
+        oldest_tell_seconds: first_tell.map(age),
     }))
 }
 

@@ -14,6 +14,7 @@ pub mod asking;
 mod by_hand;
 pub mod carry;
 pub mod command;
+pub mod comment;
 mod deciding;
 mod dispatch;
 pub mod doctor;
@@ -41,6 +42,7 @@ pub mod request;
 pub mod runs;
 pub mod settings;
 pub mod sweep;
+pub mod telling;
 mod upkeep;
 mod view;
 mod waiting;
@@ -69,6 +71,7 @@ pub struct App {
     cycle: Arc<Mutex<()>>,
     /// Held while what waits is looked at.
     asking: Arc<Mutex<()>>,
+    desk: Arc<telling::Desk>,
 }
 
 /// What the product is made of.
@@ -108,6 +111,7 @@ impl App {
             budgets: Arc::default(),
             cycle: Arc::default(),
             asking: Arc::default(),
+            desk: Arc::default(),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::domain::effect::{DeadLetter, DeadReason};
 use crate::domain::event::{
     Content, Event, Fact, Form, Identity, ItemFact, Repository, RepositoryFact, Speech, Subject, SubjectKind,
 };
+use crate::domain::github::GitHub;
 use crate::domain::harness::{Harness, Keeps};
 use crate::domain::ids::{BatchId, ConversationId, DeliveryId, InstanceId, Login};
 use crate::domain::policy::Policy;
@@ -156,8 +157,25 @@ pub(super) fn world() -> (App, Arc<Meddled>) {
     (app(Arc::clone(&runner) as Arc<dyn Runner>, Arc::new(NoFiles), agent), runner)
 }
 
+/// The same, with somebody to ask at GitHub and another clock.
+pub(super) fn world_beside(github: Arc<dyn GitHub>, clock: Arc<dyn Clock>) -> (App, Arc<Meddled>) {
+    let runner = Arc::new(Meddled::default());
+    let agent = Harness::command("agent", "agent", Vec::new(), Vec::new());
+    (app_beside(Arc::clone(&runner) as Arc<dyn Runner>, Arc::new(NoFiles), agent, github, clock), runner)
+}
+
 /// The product over a store in memory; `agent` is its only harness.
 pub(super) fn app(runner: Arc<dyn Runner>, harness_files: Arc<dyn HarnessFiles>, agent: Harness) -> App {
+    app_beside(runner, harness_files, agent, Arc::new(()), Arc::new(Noon))
+}
+
+fn app_beside(
+    runner: Arc<dyn Runner>,
+    harness_files: Arc<dyn HarnessFiles>,
+    agent: Harness,
+    github: Arc<dyn GitHub>,
+    clock: Arc<dyn Clock>,
+) -> App {
     let policy =
         Policy { authorized_users: vec![Login::parse("mona").unwrap()], harness: "agent".into(), ..Policy::default() };
     let settings = Settings {
@@ -181,8 +199,8 @@ pub(super) fn app(runner: Arc<dyn Runner>, harness_files: Arc<dyn HarnessFiles>,
         harness_files,
         portable: Arc::new(NoFolder),
         earlier: Arc::new(()),
-        github: Arc::new(()),
-        clock: Arc::new(Noon),
+        github,
+        clock,
         ids,
         instance: InstanceId("test".into()),
         settings: RwLock::new(Arc::new(settings)),

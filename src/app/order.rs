@@ -53,6 +53,7 @@ impl App {
                 answered.lanes.extend(adopted);
                 Ok(answered)
             }
+            Order::Comment { item, body } => self.comment(item, body),
             Order::Retry(id) => self.retry(id),
             Order::Drop(id) => Ok(Answered::only(Response::Dispatched(self.drop_entry(id)?))),
             Order::Export => {

@@ -83,6 +83,8 @@ impl App {
                 false => self.do_work(&claimed.item, &claimed.work, &claimed.claim.batch),
             };
             look = self.settle(*claimed, done, self.looking(lane, allow, guard.turn()), round >= rounds)?;
+            // What became of it is told.
+            self.desk.ring();
         }
         Ok(Progress::More)
     }
@@ -179,7 +181,7 @@ impl Looking {
                 Next::Drop { places, reason } => self.drop(tx, &view, &places, reason)?,
                 Next::Bury { place, detail } => {
                     if let Some(effect) = view.effects.iter().find(|effect| effect.place == place) {
-                        let given_up = lane::give_up(&view.item.reference, effect, &detail);
+                        let given_up = lane::give_up(&view.item.reference, effect, &detail, &self.settings.policy);
                         apply(tx, &self.lane, &view, &given_up, self.now)?;
                     }
                 }
@@ -237,6 +239,7 @@ impl Looking {
             endpoint: endpoint.clone(),
             generation: session.generation,
             resume: session.conversation.is_some(),
+            asked_by: None,
         };
         match endpoint {
             EndpointRef::Item => tx.put_item(&Item { session: Some(session), ..view.item.clone() })?,
@@ -381,7 +384,7 @@ fn apply(
     for entry in &settlement.log {
         tx.append_journal(entry, now)?;
     }
-    Ok(())
+    settlement.tells.iter().try_for_each(|tell| tx.push_tell(tell, now))
 }
 
 /// Removes an effect and remembers how it ended.

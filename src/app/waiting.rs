@@ -46,7 +46,9 @@ impl App {
                     self.keep_waiting(Waiter { waiting, ..waiter })?;
                 }
                 (None, _) => {
-                    looked.taken.push(self.decide_waiting(waiter)?);
+                    let taken = self.decide_waiting(waiter)?;
+                    self.ring_for(&taken);
+                    looked.taken.push(taken);
                     looked.moved = true;
                 }
             }

@@ -19,6 +19,7 @@ use crate::app::request::{Order, Request, Response};
 use crate::daemon::compose::Setting;
 use crate::daemon::control::client::{Call, CallError, call};
 use crate::daemon::control::wire::{Answer, Hello, PROGRAM, Phase};
+use crate::domain::reference::WorkItemRef;
 use crate::store::{Store, StoreError};
 
 /// How long a dying owner, a command's moment or somebody's repair is waited for.
@@ -58,7 +59,13 @@ pub(super) fn order(setting: &Setting, order: &Order, heard: Arc<dyn Progress>) 
             Asked::Changing(_) => {}
         }
         match Store::try_open(&setting.layout.store_file(), &RandomIds) {
-            Ok(store) => return own(setting, store, order, heard).map(|response| (response, Doer::Command)),
+            Ok(store) => {
+                let response = match order {
+                    Order::Comment { item, body } => comment(setting, store, order, item, body),
+                    _ => own(setting, store, order, heard),
+                };
+                return response.map(|response| (response, Doer::Command));
+            }
             Err(StoreError::Busy) if begun.elapsed() < limit(setting) => std::thread::sleep(PAUSE),
             Err(error) => return Err(store_failure(setting, error)),
         }
@@ -77,7 +84,9 @@ const fn patience(order: &Order) -> Duration {
         | Order::PruneFiles(_)
         | Order::MarkGone(_)
         | Order::Reset(_)
-        | Order::Poll => LONG_ANSWER,
+        // GitHub is asked before the answer.
+        | Order::Poll
+        | Order::Comment { .. } => LONG_ANSWER,
         Order::Command { .. } | Order::ByHand { .. } | Order::Retry(_) | Order::Drop(_) => ANSWER,
     }
 }
@@ -195,6 +204,27 @@ impl<'s> Moment<'s> {
         self.store.close()?;
         Ok(self.app)
     }
+}
+
+/// Posts a comment. The store is owned before, to know the ticket's present name, and after, to know the comment; nobody
+/// waits for GitHub beside it.
+fn comment(
+    setting: &Setting,
+    store: Store,
+    order: &Order,
+    item: &WorkItemRef,
+    body: &str,
+) -> Result<Response, Failure> {
+    let moment = Moment::begin(setting, store, order)?;
+    let item = moment.app.ticket(item)?;
+    let posted = moment.end()?.post(&item, body)?;
+    // It stands there, whoever owns the store by now: its mark tells that it is ours too.
+    if let Ok(store) = Store::open(&setting.layout.store_file(), &RandomIds) {
+        let moment = Moment::begin(setting, store, order)?;
+        moment.app.keep_posted(&posted)?;
+        moment.end()?;
+    }
+    Ok(Response::Commented(posted.commented))
 }
 
 /// Carries the order out as the owner, and does the quick work that follows from it.

@@ -6,6 +6,7 @@
 //! code.
 
 mod ask;
+mod comment;
 mod completions;
 mod config;
 mod context;
@@ -103,6 +104,8 @@ pub enum Verb {
     Dispatch(dispatch::Args),
     /// Ask GitHub now what is new in the repositories that are polled
     Poll(poll::Args),
+    /// Say something on a ticket, marked as ours; for agents
+    Comment(comment::Args),
     /// Bring the portable files up to date, before a commit
     Export(export::Args),
     /// Merge two versions of a portable file; git calls this
@@ -140,6 +143,7 @@ impl Verb {
             Self::Sessions(args) => sessions::run(args, context),
             Self::Dispatch(args) => dispatch::run(args, context),
             Self::Poll(args) => poll::run(args, context),
+            Self::Comment(args) => comment::run(args, context),
             Self::Export(args) => export::run(args, context),
             Self::MergeDriver(args) => merge_driver::run(args, context),
             Self::Doctor(args) => doctor::run(args, context),

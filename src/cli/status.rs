@@ -126,13 +126,23 @@ fn status_text(status: &Status) -> String {
     };
     format!(
         "sessions   {}{held}\n{facts}effects    {} waiting in {} lanes{oldest}, {} being done\ngiven up   {} effects, {} events\n\
-         portable   {} files to be written\n",
+         portable   {} files to be written\n{}",
         status.sessions,
         status.waiting,
         status.lanes,
         status.claimed,
         status.dead_letters,
         status.undecidable,
-        status.marks
+        status.marks,
+        telling_text(status)
     )
+}
+
+/// What waits to be posted; most of the time nothing does.
+fn telling_text(status: &Status) -> String {
+    let oldest = status.oldest_tell_seconds.map_or(String::new(), |age| format!(", the oldest for {age} s"));
+    match status.tells {
+        0 => String::new(),
+        tells => format!("telling    {tells} reactions and comments to be posted{oldest}\n"),
+    }
 }

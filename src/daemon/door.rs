@@ -142,7 +142,7 @@ impl Door for WebhookDoor {
 /// The answer after the commit, and the loops that have something to do now.
 fn answer(taken: Result<Taken, StoreError>, wake: &Wake) -> Answer {
     match taken {
-        Ok(Taken { verdict, lanes, marked, waits }) => {
+        Ok(Taken { verdict, lanes, marked, waits, .. }) => {
             wake.well();
             wake.taken(lanes, marked);
             if waits {

@@ -13,6 +13,7 @@ use super::journal::{self, Sink, Told};
 use super::poller;
 use super::reload::Reload;
 use super::run::StartError;
+use super::telling::Telling;
 use super::upkeep;
 use super::vitals::Vitals;
 use super::wake::{Bell, Wake};
@@ -25,6 +26,8 @@ use crate::domain::log::{EventName, LogEntry};
 const FILES_END: Duration = Duration::from_secs(10);
 /// How long running effects may take to end at shutdown.
 const EFFECTS_END: Duration = Duration::from_secs(10);
+/// How long what is being told may take to end at shutdown.
+const TELLING_END: Duration = Duration::from_secs(5);
 /// A loop that is away from its bell for longer than this does not get on.
 const AWAY: Duration = Duration::from_secs(90);
 /// The same for one that asks GitHub, whose answers have deadlines of their own.
@@ -33,12 +36,12 @@ const AWAY_ASKING: Duration = Duration::from_secs(900);
 /// The threads that run beside the listeners.
 pub(super) struct Loops {
     dispatcher: Dispatcher,
+    telling: Telling,
     exporter: (Bell, JoinHandle<()>),
     upkeep: (Bell, JoinHandle<()>),
     reload: (Bell, JoinHandle<()>),
-    poller: (Bell, JoinHandle<()>),
-    asking: (Bell, JoinHandle<()>),
-    sweep: (Bell, JoinHandle<()>),
+    /// What asks GitHub.
+    asking: [(Bell, JoinHandle<()>); 3],
     journal: Option<(Bell, JoinHandle<()>)>,
     /// Wakes them.
     pub(super) wake: Wake,
@@ -88,22 +91,38 @@ impl Loops {
             let reloads = Arc::clone(&reloads);
             move || reloads.run()
         })?;
+        let telling = Telling::start(app, &sink, &vitals)?;
         let asks = Asks { app, wake: &wake, sink: &sink, vitals: &vitals };
         let poller = asks.start("poller", poll_bell, poller::poll)?;
         let asking = asks.start("asking", asking_bell, poller::ask)?;
         let sweep = asks.start("sweep", Bell::default(), poller::sweep)?;
         wake.taken(app.waiting_lanes()?, true);
         let [exporter, upkeep, reload] = [(export_bell, exporter), (upkeep_bell, upkeep), (reload_bell, reload)];
-        Ok(Self { dispatcher, exporter, upkeep, reload, poller, asking, sweep, journal, wake, sink, vitals, reloads })
+        let asking_all = [poller, asking, sweep];
+        Ok(Self {
+            dispatcher,
+            telling,
+            exporter,
+            upkeep,
+            reload,
+            asking: asking_all,
+            journal,
+            wake,
+            sink,
+            vitals,
+            reloads,
+        })
     }
 
     /// Ends effects first, then what follows from them, and the trail last.
     pub(super) fn stop(self) {
         // What is being asked of GitHub is not waited for: nothing of it is stored before it is all there.
-        for (bell, _) in [&self.poller, &self.asking, &self.sweep] {
+        for (bell, _) in &self.asking {
             bell.close();
         }
         let settled = self.dispatcher.stop(EFFECTS_END);
+        // What is not told by then waits for the next start.
+        self.telling.stop(TELLING_END);
         for (bell, thread) in [self.reload, self.exporter, self.upkeep] {
             bell.close();
             // A panicked loop has nothing left to end.

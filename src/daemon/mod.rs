@@ -14,6 +14,7 @@ pub mod poller;
 pub mod receiver;
 mod reload;
 pub mod run;
+mod telling;
 mod upkeep;
 pub mod vitals;
 pub mod wake;

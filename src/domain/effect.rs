@@ -70,6 +70,9 @@ pub enum EffectBody {
         generation: u64,
         /// Resume the recorded conversation when the harness can.
         resume: bool,
+        /// The comment that asked for nothing but this start, and is told what became of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked_by: Option<Identity>,
     },
     /// Hand one message to an endpoint.
     Deliver {
@@ -108,6 +111,15 @@ impl EffectBody {
         match self {
             Self::Spawn { endpoint, .. } | Self::Deliver { endpoint, .. } | Self::End { endpoint, .. } => endpoint,
             Self::Tidy { .. } => &EndpointRef::Item,
+        }
+    }
+
+    /// What spoke and waits for this, with the ticket it was said on where that is another than the lane's.
+    pub fn asked_by(&self) -> Option<(&Identity, Option<&WorkItemRef>)> {
+        match self {
+            Self::Spawn { asked_by, .. } => asked_by.as_ref().map(|identity| (identity, None)),
+            Self::Deliver { identity, message, .. } => identity.as_ref().map(|said| (said, Some(&message.about))),
+            Self::End { .. } | Self::Tidy { .. } => None,
         }
     }
 

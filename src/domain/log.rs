@@ -94,6 +94,12 @@ event_names! {
     SessionReset => "session.reset",
     /// An item goes on under another name.
     ItemMoved => "item.moved",
+    /// A reaction or a comment of ours stands on its ticket.
+    TellingPosted => "telling.posted",
+    /// It could not be posted now, or was given up.
+    TellingFailed => "telling.failed",
+    /// Nobody can be asked at a host, so what was to be posted there is dropped; said once.
+    TellingDropped => "telling.dropped",
     /// A portable file was written.
     ExportWritten => "export.written",
     /// A portable file cannot be written; the mark stays.

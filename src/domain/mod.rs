@@ -31,6 +31,7 @@ pub mod secrets;
 pub mod session;
 pub mod signature;
 pub mod sweep;
+pub mod telling;
 pub mod text;
 pub mod time;
 pub mod trail;

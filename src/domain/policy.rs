@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::github::Permission;
 use super::ids::Login;
 use super::reference::RepoRef;
@@ -41,6 +43,89 @@ pub struct Policy {
     pub dispatch_timeout_seconds: u32,
     /// Whether the checkout of an item that ends goes when it is clean and pushed.
     pub tidies_checkouts: bool,
+    /// How comments that spoke are reacted to.
+    pub reactions: Reactions,
+    /// Whether new sessions, and words of the command line, are told on the ticket.
+    pub announces: bool,
+}
+
+/// Reactions on a comment that spoke; an absent one is not posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reactions {
+    /// It was accepted.
+    pub started: Option<Reaction>,
+    /// It was handed over, or its word was obeyed.
+    pub completed: Option<Reaction>,
+    /// It was given up.
+    pub error: Option<Reaction>,
+}
+
+impl Default for Reactions {
+    fn default() -> Self {
+        Self { started: Some(Reaction::Eyes), completed: Some(Reaction::Hooray), error: Some(Reaction::Confused) }
+    }
+}
+
+/// GitHub's reactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reaction {
+    /// Thumbs up.
+    #[serde(rename = "+1")]
+    PlusOne,
+    /// Thumbs down.
+    #[serde(rename = "-1")]
+    MinusOne,
+    /// Laughing.
+    #[serde(rename = "laugh")]
+    Laugh,
+    /// Confused.
+    #[serde(rename = "confused")]
+    Confused,
+    /// A heart.
+    #[serde(rename = "heart")]
+    Heart,
+    /// A party popper.
+    #[serde(rename = "hooray")]
+    Hooray,
+    /// A rocket.
+    #[serde(rename = "rocket")]
+    Rocket,
+    /// Eyes.
+    #[serde(rename = "eyes")]
+    Eyes,
+}
+
+impl Reaction {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::PlusOne,
+        Self::MinusOne,
+        Self::Laugh,
+        Self::Confused,
+        Self::Heart,
+        Self::Hooray,
+        Self::Rocket,
+        Self::Eyes,
+    ];
+
+    /// GitHub's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PlusOne => "+1",
+            Self::MinusOne => "-1",
+            Self::Laugh => "laugh",
+            Self::Confused => "confused",
+            Self::Heart => "heart",
+            Self::Hooray => "hooray",
+            Self::Rocket => "rocket",
+            Self::Eyes => "eyes",
+        }
+    }
+
+    /// The reaction of this word; `None` for the empty one, which stands for no reaction.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reaction| reaction.as_str() == word)
+    }
 }
 
 /// When an event without a session may make one.
@@ -111,6 +196,8 @@ impl Default for Policy {
             max_retries: 8,
             dispatch_timeout_seconds: 1800,
             tidies_checkouts: true,
+            reactions: Reactions::default(),
+            announces: true,
         }
     }
 }

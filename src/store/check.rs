@@ -8,11 +8,11 @@ use super::error::StoreError;
 use super::keys::{self, Span};
 use super::rows::{
     self, AtRow, ClaimRow, DeadLetterRow, HeadRow, ItemRow, MarkRow, MarkedRow, RepositoryRow, SessionRow, SettledRow,
-    StampRow, UndecidableRow,
+    StampRow, TellRow, UndecidableRow,
 };
 use super::tables::TableId;
 use super::view::{View, mark_row, read_effect, trail, whole};
-use super::write::{Counters, DEAD_COUNTER, EFFECTS_COUNTER, JOURNAL_COUNTER, MARKS_COUNTER};
+use super::write::{Counters, DEAD_COUNTER, EFFECTS_COUNTER, JOURNAL_COUNTER, MARKS_COUNTER, TELLS_COUNTER};
 use crate::domain::decide::{IdentityState, Waiting};
 use crate::domain::effect::{Effect, EffectBody};
 use crate::domain::item::Item;
@@ -97,6 +97,7 @@ impl<V: View> Check<'_, V> {
         self.shape::<StampRow>(TableId::Stamps)?;
         self.shape::<DeadLetterRow>(TableId::DeadLetters)?;
         self.each(TableId::Journal, |_, key, value| trail(key, value).map(drop))?;
+        self.shape::<TellRow>(TableId::Tells)?;
         self.shape::<UndecidableRow>(TableId::Undecidables)?;
         self.shape::<Progress>(TableId::Polls)?;
         self.shape::<Waiting>(TableId::Waiting)?;
@@ -271,7 +272,12 @@ impl<V: View> Check<'_, V> {
             Ok(())
         })?;
         self.ahead(MARKS_COUNTER, highest)?;
-        for (counter, table) in [(DEAD_COUNTER, TableId::DeadLetters), (JOURNAL_COUNTER, TableId::Journal)] {
+        let numbered = [
+            (DEAD_COUNTER, TableId::DeadLetters),
+            (JOURNAL_COUNTER, TableId::Journal),
+            (TELLS_COUNTER, TableId::Tells),
+        ];
+        for (counter, table) in numbered {
             let last = self.view.last_key(table)?.and_then(|key| keys::read_number(&key)).unwrap_or(0);
             self.ahead(counter, last)?;
         }

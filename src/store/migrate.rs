@@ -20,9 +20,17 @@ pub(super) struct Step {
 }
 
 /// All steps, oldest first; the first leads from version 1 to 2.
-pub(super) const STEPS: &[Step] = &[];
+pub(super) const STEPS: &[Step] = &[Step { name: "0002-asking-and-telling", run: asking_and_telling }];
 /// The version of a store before any step.
 const FIRST: u32 = 1;
+
+/// Adds the tables about what is asked of GitHub and told there.
+fn asking_and_telling(transaction: &WriteTransaction) -> Result<(), redb::Error> {
+    for table in [TableId::Polls, TableId::Waiting, TableId::Tells] {
+        transaction.open_table(table.definition())?;
+    }
+    Ok(())
+}
 
 /// The version that `steps` lead to.
 pub(super) fn version(steps: &[Step]) -> u32 {

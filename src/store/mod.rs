@@ -43,7 +43,7 @@ pub use polled::{PolledView, Waiter};
 pub use raw::{Flow, Raw, ReadTx, WriteTx};
 pub use repair::{Repaired, repair};
 pub use tables::TableId;
-pub use view::{Mark, Settled, Stamp, Undecidable, View};
+pub use view::{Mark, Settled, Stamp, Telling, Undecidable, View};
 
 use commit::Queue;
 use engine::Engine;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::error::StoreError;
 use super::keys::{self, Span};
 use super::raw::{Raw, WriteTx};
-use super::rows::{self, AtRow, HeadRow, ItemRow, MarkedRow, SettledRow, StateRow};
+use super::rows::{self, AtRow, HeadRow, ItemRow, MarkedRow, SettledRow, StateRow, TellRow};
 use super::tables::TableId;
 use super::view::{View, WATERMARK};
 use crate::domain::item::{Facts, Item, Sections};
@@ -16,8 +16,15 @@ use crate::domain::time::Time;
 /// Where the sweep stands, by name among the texts.
 const CURSOR: &str = "store.sweep";
 /// What the sweep walks, in this order, over and over.
-const SWEPT: [TableId; 6] =
-    [TableId::Identities, TableId::Deliveries, TableId::Posted, TableId::Settled, TableId::Heads, TableId::Items];
+const SWEPT: [TableId; 7] = [
+    TableId::Identities,
+    TableId::Deliveries,
+    TableId::Posted,
+    TableId::Settled,
+    TableId::Heads,
+    TableId::Items,
+    TableId::Tells,
+];
 
 /// The next row to look at: table and key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +96,7 @@ impl WriteTx<'_> {
             }
             TableId::Settled => rows::decode::<SettledRow>(table, key, value)?.t,
             TableId::Heads => rows::decode::<HeadRow>(table, key, value)?.t,
+            TableId::Tells => rows::decode::<TellRow>(table, key, value)?.t,
             TableId::Items => return self.is_spent(&rows::decode::<ItemRow>(table, key, value)?.into(), before),
             _ => rows::decode::<AtRow>(table, key, value)?.t,
         };

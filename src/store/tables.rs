@@ -60,7 +60,7 @@ tables! {
     /// Key: delivery id. Value: `MarkedRow` with `decided`, `refused` or `undecidable`. Written with every decision.
     /// Pruned by age.
     Deliveries => "deliveries",
-    /// Key: id of a comment we posted. Value: `AtRow`. Written by telling. Pruned by age.
+    /// Key: node id of a comment we posted. Value: `AtRow`. Written by telling. Pruned by age.
     Posted => "posted",
     /// Key: item, NUL, node id. Value: empty. The live `seenComments`. Only grows while the item lives.
     Seen => "seen",
@@ -98,6 +98,9 @@ tables! {
     Waiting => "waiting",
     /// Key: delivery id. Value: the request's body, raw. Written and removed with `undecidables`.
     Bodies => "bodies",
+    /// Key: number (8 bytes). Value: `TellRow`, something to tell people on GitHub. Written by decisions and settling,
+    /// changed by tries that failed, removed by telling. Pruned by age.
+    Tells => "tells",
 }
 
 /// The place of a table in the tree of items. Its keys lie there with the place behind the item's NUL.

@@ -11,7 +11,7 @@ use super::keys::{self, Span};
 use super::raw::{Flow, Raw, ReadTx, WriteTx};
 use super::rows::{
     self, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, RepositoryRow,
-    SessionRow, SettledRow, StampRow, StateRow, UndecidableRow,
+    SessionRow, SettledRow, StampRow, StateRow, TellRow, UndecidableRow,
 };
 use super::tables::TableId;
 use crate::domain::decide::{DeliveryState, IdentityState, Urgency};
@@ -23,6 +23,7 @@ use crate::domain::log::LogEntry;
 use crate::domain::names::Names;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::session::Session;
+use crate::domain::telling::Tell;
 use crate::domain::time::Time;
 
 /// That an item's portable file has to follow.
@@ -69,6 +70,21 @@ pub struct Undecidable {
     pub at: Time,
     /// Length of the body in bytes.
     pub bytes: u64,
+}
+
+/// Something to tell people, as it waits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Telling {
+    /// Its number; ever increasing.
+    pub number: u64,
+    /// What.
+    pub tell: Tell,
+    /// Tries so far that failed.
+    pub attempts: u32,
+    /// Not to be tried before this.
+    pub not_before: Option<Time>,
+    /// When it was decided.
+    pub decided_at: Time,
 }
 
 /// Reading the store.
@@ -313,6 +329,22 @@ pub trait View: Raw {
         let first = self.journal(0, 1)?.first().map(|(number, ..)| *number);
         let last = self.last_key(TableId::Journal)?.and_then(|key| keys::read_number(&key));
         Ok(first.zip(last))
+    }
+
+    /// What is to be told, oldest first, until `visit` breaks; malformed rows are left out and noted.
+    fn for_each_telling(&self, visit: &mut dyn FnMut(Telling) -> Flow) -> Result<(), StoreError> {
+        self.scan(TableId::Tells, &Span::all(), &mut |key, value| {
+            let row = || {
+                Ok(rows::decode::<TellRow>(TableId::Tells, key, value)?.into_telling(numbered(TableId::Tells, key)?))
+            };
+            match row() {
+                Ok(telling) => visit(telling),
+                Err(error) => {
+                    self.note_skipped(error);
+                    ControlFlow::Continue(())
+                }
+            }
+        })
     }
 
     /// A text the application keeps.

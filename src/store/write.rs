@@ -7,10 +7,10 @@ use super::keys::{self, Span};
 use super::raw::{Raw, WriteTx};
 use super::rows::{
     self, AtRow, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRowRef, MarkRow, MarkedRow,
-    RepositoryRow, SessionRow, SettledRow, StampRow, StateRow, UndecidableRow,
+    RepositoryRow, SessionRow, SettledRow, StampRow, StateRow, TellRow, UndecidableRow,
 };
 use super::tables::TableId;
-use super::view::{View, mark_row};
+use super::view::{Telling, View, mark_row};
 use crate::domain::decide::DeliveryState;
 use crate::domain::decide::{Change, IdentityState, Outcome, Urgency};
 use crate::domain::effect::{Claim, DeadLetter, Effect, NewEffect, Place};
@@ -21,6 +21,7 @@ use crate::domain::log::LogEntry;
 use crate::domain::names::Names;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::session::Session;
+use crate::domain::telling::Tell;
 use crate::domain::time::Time;
 
 /// Counter of effects, over all lanes.
@@ -31,6 +32,8 @@ pub(super) const DEAD_COUNTER: &str = "dead_letters";
 pub(super) const MARKS_COUNTER: &str = "marks";
 /// Counter of events that wait for a fact.
 pub(super) const WAITING_COUNTER: &str = "waiting";
+/// Counter of what is to be told.
+pub(super) const TELLS_COUNTER: &str = "tells";
 /// Counter of journal entries.
 pub(super) const JOURNAL_COUNTER: &str = "journal";
 
@@ -96,6 +99,26 @@ impl WriteTx<'_> {
     /// Remembers a comment as our own.
     pub fn put_posted(&mut self, id: &str, at: Time) -> Result<(), StoreError> {
         self.put_row(TableId::Posted, id.as_bytes(), &AtRow { t: at })
+    }
+
+    /// Stores something to tell, behind what waits to be told.
+    pub fn push_tell(&mut self, tell: &Tell, now: Time) -> Result<(), StoreError> {
+        let number = self.take_number(TELLS_COUNTER)?;
+        self.put_row(TableId::Tells, &keys::number(number), &TellRow::new(tell, now))
+    }
+
+    /// Replaces something to tell after a try: what was pruned or told meanwhile stays gone.
+    pub fn put_telling(&mut self, telling: &Telling) -> Result<(), StoreError> {
+        let key = keys::number(telling.number);
+        match self.get(TableId::Tells, &key, |_| ())? {
+            Some(()) => self.put_row(TableId::Tells, &key, &TellRow::from(telling)),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes something to tell; false when there was none.
+    pub fn remove_telling(&mut self, number: u64) -> Result<bool, StoreError> {
+        self.delete(TableId::Tells, &keys::number(number))
     }
 
     /// Adds a comment to the item's `seenComments`; true when it is new there.
@@ -287,6 +310,9 @@ impl WriteTx<'_> {
         }
         for entry in &outcome.log {
             self.append_journal(entry, now)?;
+        }
+        for tell in &outcome.tells {
+            self.push_tell(tell, now)?;
         }
         Ok(lanes.into_iter().collect())
     }

@@ -196,6 +196,7 @@ impl App {
             }
             taken => taken?,
         };
+        taken.iter().for_each(|taken| self.ring_for(taken));
         for Taken { lanes, marked, waits, .. } in taken {
             cycle.lanes.extend(lanes);
             cycle.marked |= marked;

@@ -32,6 +32,10 @@ pub struct Status {
     /// How far repositories were polled.
     #[serde(default)]
     pub polling: Vec<PollState>,
+    /// Reactions and comments that wait to be posted.
+    pub tells: usize,
+    /// Age of the oldest of them, seconds.
+    pub oldest_tell_seconds: Option<i64>,
 }
 
 /// One line of `sessions list`.
@@ -109,6 +113,16 @@ pub struct Commanded {
     pub refused: bool,
     /// Effects it left for the daemon.
     pub waiting: u64,
+}
+
+/// A comment that was posted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Commented {
+    /// The ticket it stands on.
+    pub work_item: String,
+    /// Its address.
+    pub url: String,
 }
 
 /// What a reset forgot of one item, or would.

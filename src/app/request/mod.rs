@@ -15,7 +15,7 @@ mod dispatch;
 mod polled;
 mod trouble;
 
-pub use answers::{Commanded, Exported, HeldFile, ResetItem, SessionDetail, SessionRow, Status};
+pub use answers::{Commanded, Commented, Exported, HeldFile, ResetItem, SessionDetail, SessionRow, Status};
 pub use dispatch::{DispatchDetail, DispatchEntry, Dispatched};
 pub use polled::{PollState, PolledRow};
 pub use trouble::{Trouble, TroubleKind};
@@ -78,6 +78,13 @@ pub enum Order {
         /// What to do.
         act: Act,
     },
+    /// A comment of an agent's on its ticket.
+    Comment {
+        /// The ticket, named explicitly.
+        item: WorkItemRef,
+        /// The text, unchecked.
+        body: String,
+    },
     /// Sessions, commands and what polling knew of items forgotten, and the ending dated.
     Reset(ResetScope),
     /// An effect, or an event that a bug kept from being decided, tried again.
@@ -108,6 +115,8 @@ pub enum Response {
     Session(Option<Box<SessionDetail>>),
     /// To [`Order::Command`] and [`Order::ByHand`].
     Commanded(Commanded),
+    /// To [`Order::Comment`].
+    Commented(Commented),
     /// To [`Look::Reset`] and [`Order::Reset`].
     Reset(Vec<ResetItem>),
     /// To [`Look::Dispatch`].

@@ -158,7 +158,7 @@ impl Section for RoutingConfig {
         Key::new("harnessTrust", "the harness's own trust in a directory", |s: &mut Self| &mut s.harness_trust),
         Key::new("environment", "environment of sessions", |s: &mut Self| &mut s.environment),
         Key::new("reactions", "reactions on the comment that spoke", |s: &mut Self| &mut s.reactions),
-        Key::new("announce", "one comment for each new session", |s: &mut Self| &mut s.announce),
+        Key::new("announce", "comments about what began", |s: &mut Self| &mut s.announce),
     ];
 }
 
@@ -289,7 +289,7 @@ impl Section for ReactionsConfig {
 /// `routing.announce`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnnounceConfig {
-    /// Whether new sessions are announced.
+    /// Whether new sessions, and words of the command line, are told on the ticket.
     pub enabled: bool,
 }
 
@@ -300,6 +300,9 @@ impl Default for AnnounceConfig {
 }
 
 impl Section for AnnounceConfig {
-    const KEYS: &'static [Key<Self>] =
-        &[Key::new("enabled", "whether new sessions are announced", |s: &mut Self| &mut s.enabled)];
+    const KEYS: &'static [Key<Self>] = &[Key::new(
+        "enabled",
+        "whether new sessions, and words of the command line, are told on the ticket",
+        |s: &mut Self| &mut s.enabled,
+    )];
 }

@@ -1,11 +1,11 @@
 //! The policy that a configuration states.
 
 use crate::domain::github::Permission;
-use crate::domain::policy::{Keywords, Policy};
+use crate::domain::policy::{Keywords, Policy, Reaction, Reactions};
 use crate::domain::polling::{Polling, Source};
 use crate::domain::reference::RepoRef;
 
-use super::{Config, PollingConfig, SourceConfig, Strategy, routing as config};
+use super::{Config, PollingConfig, ReactionsConfig, SourceConfig, Strategy, routing as config};
 
 impl Config {
     /// The part that decisions read. `user` is this machine's user name: without a list of trusted operators, it and
@@ -49,6 +49,8 @@ impl Config {
             max_retries: self.polling.max_retries,
             dispatch_timeout_seconds: routing.dispatch_timeout_seconds,
             tidies_checkouts: !workspace.keep_checkout_on_close && workspace.strategy != Strategy::Shared,
+            reactions: reactions(&routing.reactions),
+            announces: routing.announce.enabled,
         }
     }
 
@@ -78,6 +80,11 @@ impl Config {
             pull_requests: source.monitor.pull_requests,
         }
     }
+}
+
+fn reactions(config: &ReactionsConfig) -> Reactions {
+    let one = |word: &str| Reaction::parse(word).filter(|_| config.enabled);
+    Reactions { started: one(&config.started), completed: one(&config.completed), error: one(&config.error) }
 }
 
 impl From<&Config> for Policy {

@@ -2,13 +2,15 @@
 
 use super::draft::Draft;
 use super::resolve::Match;
-use super::{DropReason, Urgency, Verdict, ending, messages, records, speech};
+use super::{DropReason, Urgency, Verdict, ending, messages, records, speech, telling};
+use crate::domain::event::words::Word;
 use crate::domain::event::{Speech, Subject};
 use crate::domain::item::Item;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::portable::{Command, Control, RequestedAt, Source};
 use crate::domain::reference::WorkItemRef;
 use crate::domain::session::{EndReason, SessionState};
+use crate::domain::telling::Lost;
 use crate::domain::time::Time;
 
 /// A control word as it was said on a ticket.
@@ -25,13 +27,14 @@ pub(super) enum Applied {
     Acted,
     /// It started a record; the rest of the comment goes where the match says.
     Started(Box<Match>),
-    /// It did not apply.
-    Refused(DropReason),
+    /// It did not apply; with what it is older than, when that is why.
+    Refused(DropReason, Option<Lost>),
 }
 
-/// Two different words in one comment: nothing happens, and the log says so.
-pub(super) fn ambiguous(draft: &mut Draft<'_>, subject: &Subject) -> Verdict {
+/// Two different words in one comment: nothing happens, and the log and the thread are told.
+pub(super) fn ambiguous(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject, words: &[Word]) -> Verdict {
     draft.log(LogEntry::warn(EventName::ControlAmbiguous), &subject.reference);
+    telling::two_words(draft, speech, subject, words);
     Verdict::Dropped(DropReason::AmbiguousCommand)
 }
 
@@ -44,25 +47,42 @@ pub(super) fn act(draft: &mut Draft<'_>, said: &Said<'_>, matches: &[Match], fir
         [own, ..] if own.owner.key() == said.subject.reference.key() => vec![own.owner.clone()],
         _ => matches.iter().map(|matched| matched.owner.clone()).collect(),
     };
-    let mut refused = None;
+    let has_rest = !said.rest.trim().is_empty() && control.command.arms();
+    // The agent's answer to a word alone is that it runs; else it is that the rest of the comment reached it.
+    let asked_by = (!has_rest).then_some(&said.speech.identity);
+    let (mut refused, mut started_any) = (None, false);
     let mut acted = Vec::new();
     for owner in &owners {
-        let seed = records::Seed { subject: said.subject, by_fact: false };
+        let seed = records::Seed { subject: said.subject, by_fact: false, asked_by };
         match apply(draft, owner, &control, &seed, Origin::Ticket) {
-            Applied::Refused(reason) => refused = Some(reason),
-            Applied::Started(started) => acted.push(*started),
+            Applied::Refused(reason, lost_to) => refused = Some((reason, lost_to)),
+            Applied::Started(started) => {
+                started_any = true;
+                acted.push(*started);
+            }
             Applied::Acted => acted.extend(matches.iter().filter(|m| m.owner.key() == owner.key()).cloned()),
         }
     }
-    if !said.rest.trim().is_empty() && control.command.arms() {
+    if has_rest {
         let message = messages::of_speech(draft.event, said.speech, said.subject, said.rest.clone());
         speech::deliver(draft, &acted, said.speech, &message);
     }
-    match refused {
-        Some(DropReason::OlderCommand) if acted.is_empty() => Verdict::Dropped(DropReason::OlderCommand),
-        Some(reason) if acted.is_empty() && control.command.arms() => Verdict::Refused(reason),
+    let verdict = match &refused {
+        Some((DropReason::OlderCommand, _)) if acted.is_empty() => Verdict::Dropped(DropReason::OlderCommand),
+        Some((reason, _)) if acted.is_empty() && control.command.arms() => Verdict::Refused(*reason),
         _ => Verdict::Accepted,
+    };
+    match (verdict, &refused) {
+        (Verdict::Accepted, _) if started_any || (has_rest && !acted.is_empty()) => {
+            telling::accepted(draft, said.speech, said.subject);
+        }
+        (Verdict::Accepted, _) => telling::obeyed(draft, said.speech, said.subject),
+        (_, Some((reason, lost_to))) => {
+            telling::refused(draft, said.speech, said.subject, &control.command, (*reason, lost_to.as_ref()));
+        }
+        (_, None) => {}
     }
+    verdict
 }
 
 /// Who gave the word: policy about labels and spawning binds a ticket, not the operator's own command line.
@@ -86,17 +106,15 @@ pub(super) fn apply(
             ending::end_sessions(draft, owner, EndReason::Stopped);
             Applied::Acted
         }
-        Some(_) => Applied::Refused(DropReason::OlderCommand),
+        Some(lost) => Applied::Refused(DropReason::OlderCommand, Some(lost)),
         None => obey(draft, owner, control, seed, origin),
     };
-    let (event, reason) = match &applied {
-        Applied::Refused(reason) => (EventName::ControlRejected, Some(reason.as_str())),
-        Applied::Acted | Applied::Started(_) => (EventName::ControlCommand, None),
+    let (event, reason, lost) = match &applied {
+        Applied::Refused(reason, lost) => (EventName::ControlRejected, Some(reason.as_str()), lost.as_ref()),
+        Applied::Acted | Applied::Started(_) => (EventName::ControlCommand, None, None),
     };
     let entry = LogEntry::info(event).with("command", control.command.as_str()).with("actor", control.actor.as_str());
-    let entry = entry
-        .with_some("reason", reason)
-        .with_some("lostTo", lost_to(draft.item(owner), control, now).filter(|_| reason.is_some()));
+    let entry = entry.with_some("reason", reason).with_some("lostTo", lost.map(ToString::to_string));
     draft.log(entry, owner);
     applied
 }
@@ -112,7 +130,7 @@ fn obey(
     match (&control.command, live) {
         (Command::Start, false) => return start(draft, owner, control, seed, origin),
         (Command::Resume, true) if is_held(draft, owner) => {}
-        (Command::Resume | Command::Other(_), _) => return Applied::Refused(DropReason::NotApplicable),
+        (Command::Resume | Command::Other(_), _) => return Applied::Refused(DropReason::NotApplicable, None),
         (Command::Start | Command::Pause | Command::Stop, _) => {}
     }
     record(draft, owner, control);
@@ -141,30 +159,27 @@ fn start(
             record(draft, owner, control);
             Applied::Started(Box::new(matched))
         }
-        Err(reason) => Applied::Refused(reason),
+        Err(reason) => Applied::Refused(reason, None),
     }
 }
 
 /// What a word is older than, in the order of the join: time, then the disarming word, then the larger comment. What a
 /// wrong clock dated years ahead is nothing to be older than.
-fn lost_to(item: Option<&Item>, control: &Control, now: Time) -> Option<String> {
+fn lost_to(item: Option<&Item>, control: &Control, now: Time) -> Option<Lost> {
     let item = item?;
     let at = control.at()?;
     let sections = item.sections.believed(at.max(now));
     if let Some(ended) = sections.ended.as_ref().filter(|ended| at <= ended.at) {
-        return Some(format!("{} at {}", ended.reason, ended.at));
+        return Some(Lost { what: ended.reason.clone(), at: Some(ended.at) });
     }
     if let Some(closed) = item.facts.closed_at.filter(|closed| at <= closed.whole_seconds()) {
-        return Some(format!("closed at {closed}"));
+        return Some(Lost { what: "closed".to_owned(), at: Some(closed) });
     }
     let recorded = sections.control.as_ref()?;
     // Another machine may have heard the same comment first; what it recorded must not keep us from obeying it.
     let same = control.command == recorded.command && rank(control) == rank(recorded) && rank(control).2 > 0;
     let later = rank(control) > rank(recorded) || same;
-    (!later).then(|| match recorded.at() {
-        Some(at) => format!("{} at {at}", recorded.command.as_str()),
-        None => recorded.command.as_str().to_owned(),
-    })
+    (!later).then(|| Lost { what: recorded.command.as_str().to_owned(), at: recorded.at() })
 }
 
 /// Whether a stop that comes late still ends what lives: nothing armed the item since, and its session is not younger.

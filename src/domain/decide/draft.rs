@@ -12,6 +12,7 @@ use crate::domain::names::Names;
 use crate::domain::policy::Policy;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::session::{PaneKey, Session};
+use crate::domain::telling::Tell;
 use crate::domain::time::Time;
 
 /// The outcome in the making.
@@ -30,6 +31,7 @@ pub(super) struct Draft<'a> {
     extra: Vec<Change>,
     effects: Vec<NewEffect>,
     log: Vec<LogEntry>,
+    tells: Vec<Tell>,
 }
 
 impl<'a> Draft<'a> {
@@ -48,6 +50,7 @@ impl<'a> Draft<'a> {
             extra: Vec::new(),
             effects: Vec::new(),
             log: Vec::new(),
+            tells: Vec::new(),
         }
     }
 
@@ -169,6 +172,11 @@ impl<'a> Draft<'a> {
         self.log.push(entry.with("workItem", item.to_string()));
     }
 
+    /// Something to tell people, if there is.
+    pub(super) fn tell(&mut self, tell: Option<Tell>) {
+        self.tells.extend(tell);
+    }
+
     /// The finished outcome.
     pub(super) fn finish(mut self, verdict: Verdict) -> Outcome {
         if self.view.heard.is_delivered() || !is_no_news(verdict) {
@@ -191,7 +199,7 @@ impl<'a> Draft<'a> {
         changes.append(&mut endpoints);
         changes.append(&mut self.extra);
         changes.extend(self.marks.into_iter().map(|(item, urgency)| Change::Mark { item, urgency }));
-        Outcome { verdict, changes, effects: self.effects, log: self.log }
+        Outcome { verdict, changes, effects: self.effects, log: self.log, tells: self.tells }
     }
 
     /// A repository with items of ours is known by its id from now on.

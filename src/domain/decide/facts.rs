@@ -159,7 +159,7 @@ pub(super) fn is_before_the_end(draft: &Draft<'_>, reference: &WorkItemRef, at: 
 }
 
 fn start(draft: &mut Draft<'_>, subject: &Subject, first: &Named) -> Verdict {
-    let seed = records::Seed { subject, by_fact: true };
+    let seed = records::Seed { subject, by_fact: true, asked_by: None };
     match records::start(draft, &first.reference, &seed, None) {
         Ok(matched) => {
             if let Some(pull_request) = &matched.link {

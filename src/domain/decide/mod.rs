@@ -10,6 +10,7 @@ use super::names::Names;
 use super::policy::Policy;
 use super::reference::{RefKey, WorkItemRef};
 use super::session::Session;
+use super::telling::Tell;
 use super::time::Time;
 
 mod by_hand;
@@ -37,8 +38,11 @@ mod resolve;
 #[cfg(test)]
 mod rules;
 mod speech;
+mod telling;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod told;
 mod view;
 mod waiting;
 
@@ -105,6 +109,8 @@ pub struct Outcome {
     pub effects: Vec<NewEffect>,
     /// The decision trail.
     pub log: Vec<LogEntry>,
+    /// What people are told about it.
+    pub tells: Vec<Tell>,
 }
 
 /// The end of the guards.

@@ -4,7 +4,7 @@ use super::control::{self, Applied, Origin};
 use super::draft::Draft;
 use super::records::Seed;
 use super::view::View;
-use super::{DropReason, Outcome, Verdict, guards};
+use super::{DropReason, Outcome, Verdict, guards, telling};
 use crate::domain::event::{Content, Event, Ignored, Repository, Subject, SubjectKind};
 use crate::domain::ids::DeliveryId;
 use crate::domain::item::Item;
@@ -45,10 +45,10 @@ pub fn decide_command(command: &OperatorCommand, view: &View, policy: &Policy, n
         note: None,
         extra: serde_json::Map::new(),
     };
-    let seed = Seed { subject: &subject, by_fact: false };
+    let seed = Seed { subject: &subject, by_fact: false, asked_by: None };
     let verdict = match control::apply(&mut draft, &command.item, &control, &seed, Origin::Operator) {
         Applied::Acted | Applied::Started(_) => Verdict::Accepted,
-        Applied::Refused(reason) => Verdict::Refused(reason),
+        Applied::Refused(reason, _) => Verdict::Refused(reason),
     };
     let verdict = match verdict {
         Verdict::Accepted if nothing_changes(command, view) => Verdict::Dropped(DropReason::NothingToDo),
@@ -56,6 +56,10 @@ pub fn decide_command(command: &OperatorCommand, view: &View, policy: &Policy, n
     };
     match verdict {
         Verdict::Dropped(_) => Draft::new(&event, view, policy, now).finish(verdict),
+        Verdict::Accepted => {
+            telling::echo(&mut draft, &command.item, &command.word, command.id.as_str());
+            draft.finish(verdict)
+        }
         _ => draft.finish(verdict),
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Seed<'s> {
     pub(super) subject: &'s Subject,
     /// Whether a fact asks, which nobody in particular said.
     pub(super) by_fact: bool,
+    /// The comment that asks for nothing but the start.
+    pub(super) asked_by: Option<&'s Identity>,
 }
 
 /// Starts (or restarts) the record of `reference`, if policy allows, and asks for its harness and first prompt.
@@ -51,7 +53,7 @@ pub(super) fn start_by_operator(
 fn start_allowed(draft: &mut Draft<'_>, reference: &WorkItemRef, seed: &Seed<'_>, command: Option<&Control>) -> Match {
     note_subject(draft, reference, seed.subject);
     note_open(draft, reference, seed.subject);
-    begin(draft, reference, command);
+    begin(draft, reference, command, seed.asked_by);
     let message = messages::first_prompt(draft.event, seed.subject, reference);
     let own = Match { owner: reference.clone(), endpoint: EndpointRef::Item, link: None };
     deliver(draft, &own, None, message);
@@ -59,7 +61,7 @@ fn start_allowed(draft: &mut Draft<'_>, reference: &WorkItemRef, seed: &Seed<'_>
 }
 
 /// The session of `reference` begins a new life: a generation of its own, and a spawn in its lane.
-fn begin(draft: &mut Draft<'_>, reference: &WorkItemRef, command: Option<&Control>) {
+fn begin(draft: &mut Draft<'_>, reference: &WorkItemRef, command: Option<&Control>, asked_by: Option<&Identity>) {
     let (now, fresh) = (draft.now, draft.new_session(reference, reference));
     let item = draft.item_mut(reference);
     let mut session = item.session.take().unwrap_or_else(|| fresh.clone());
@@ -75,6 +77,7 @@ fn begin(draft: &mut Draft<'_>, reference: &WorkItemRef, command: Option<&Contro
         endpoint: EndpointRef::Item,
         generation: session.generation,
         resume: session.conversation.is_some(),
+        asked_by: asked_by.cloned(),
     };
     item.session = Some(session);
     let armed_at = command.or(item.sections.control.as_ref()).and_then(Control::at);

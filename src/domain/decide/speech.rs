@@ -3,7 +3,9 @@
 use super::draft::Draft;
 use super::resolve::{self, Match};
 use super::view::DeliveryState;
-use super::{Change, DropReason, Heard, IdentityState, MissingFact, Verdict, control, facts, messages, records};
+use super::{
+    Change, DropReason, Heard, IdentityState, MissingFact, Verdict, control, facts, messages, records, telling,
+};
 use crate::domain::event::marker;
 use crate::domain::event::words::{self, Word, Words};
 use crate::domain::event::{Check, Event, Form, Identity, Speech, Subject};
@@ -76,8 +78,14 @@ fn words_verdict(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject) -> V
     match words {
         // A text of before the repository was polled is read for its word only.
         Words::None if draft.view.heard == Heard::LastWord => Verdict::Dropped(DropReason::NotNew),
-        Words::None => plain(draft, speech, subject, &matches, &first),
-        Words::Ambiguous(_) => control::ambiguous(draft, subject),
+        Words::None => {
+            let verdict = plain(draft, speech, subject, &matches, &first);
+            if verdict == Verdict::Accepted {
+                telling::accepted(draft, speech, subject);
+            }
+            verdict
+        }
+        Words::Ambiguous(words) => control::ambiguous(draft, speech, subject, &words),
         Words::One { word, rest } => {
             let said = control::Said { word: word.command(), rest, speech, subject };
             control::act(draft, &said, &matches, &first)
@@ -100,7 +108,7 @@ fn plain(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject, matches: &[M
         if facts::is_before_the_end(draft, first, speech.created_at) {
             return Verdict::Dropped(DropReason::NotNew);
         }
-        let seed = records::Seed { subject, by_fact: false };
+        let seed = records::Seed { subject, by_fact: false, asked_by: None };
         return match records::start(draft, first, &seed, None) {
             Err(reason) => Verdict::Refused(reason),
             Ok(_) if !is_new(draft, first, speech) => Verdict::Accepted,

@@ -107,6 +107,13 @@ impl Identity {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Its kind and GitHub's number of it; checks are numbered only where GitHub does.
+    pub fn kind_and_number(&self) -> Option<(&str, u64)> {
+        let kind = self.0.split('/').nth(2)?;
+        let number = self.0.rsplit('/').next()?.parse().ok()?;
+        Some((kind, number))
+    }
 }
 
 /// The kinds of speech.

@@ -86,7 +86,7 @@ pub(super) fn deliver(endpoint: EndpointRef, seq: u64, text: &str) -> EffectBody
 }
 
 pub(super) fn spawn(endpoint: EndpointRef, generation: u64) -> EffectBody {
-    EffectBody::Spawn { endpoint, generation, resume: true }
+    EffectBody::Spawn { endpoint, generation, resume: true, asked_by: None }
 }
 
 pub(super) fn end(life: Option<Life>) -> EffectBody {

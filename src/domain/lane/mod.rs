@@ -17,13 +17,16 @@ mod notice;
 mod outcomes;
 mod retry;
 mod settle;
+mod telling;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod told;
 
 pub use advice::{Standing, advice, session_of};
 pub use by_hand::{Again, Unfit, again, may_drop};
 pub use next::{is_decided_by, is_held, next};
-pub use notice::Notice;
+pub use retry::after_failure;
 pub use settle::{give_up, settle};
 
 /// Most deliveries handed over as one message.
@@ -275,8 +278,8 @@ pub struct Settlement {
     pub again: Vec<Effect>,
     /// Effects given up.
     pub dead: Vec<(Effect, super::effect::DeadReason, String)>,
-    /// What is told to people about those: one notice, however many they are.
-    pub notice: Option<Notice>,
+    /// What people are told about it.
+    pub tells: Vec<super::telling::Tell>,
     /// New effects of this lane.
     pub new: Vec<NewEffect>,
     /// The claim stays: what was begun is looked at again.

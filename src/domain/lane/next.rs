@@ -40,7 +40,7 @@ pub fn next(view: &LaneView, now: Time) -> Next {
         }
         match &effect.body {
             EffectBody::End { endpoint, life, .. } => return end(view, effect, endpoint, life.as_ref()),
-            EffectBody::Spawn { endpoint, generation, resume } => {
+            EffectBody::Spawn { endpoint, generation, resume, .. } => {
                 return spawn(view, effect, endpoint, *generation, *resume);
             }
             EffectBody::Tidy { generation } => return tidy(view, effect, *generation),

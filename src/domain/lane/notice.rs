@@ -29,6 +29,11 @@ impl Notice {
         Some(Self { about, entries, reason: *reason, is_start: matches!(first.body, EffectBody::Spawn { .. }) })
     }
 
+    /// What it is known by: numbers of effects are given once, over all lanes.
+    pub fn cause(&self) -> String {
+        self.entries.iter().map(|entry| format!("e{entry}")).collect::<Vec<_>>().join(" ")
+    }
+
     /// What it says on a ticket. The detail stays on the machine: a last screen may hold what others must not read.
     pub fn text(&self) -> String {
         let count = self.entries.len();

@@ -8,7 +8,7 @@ const FIRST: i64 = 15;
 const LONGEST: i64 = 900;
 
 /// When to try again after `attempts` failures; `jitter` is 0 to 999 and adds up to a quarter.
-pub(super) fn after_failure(now: Time, attempts: u32, jitter: u64) -> Time {
+pub fn after_failure(now: Time, attempts: u32, jitter: u64) -> Time {
     let wait = FIRST.saturating_mul(1 << attempts.saturating_sub(1).min(10)).min(LONGEST);
     let extra = wait * 1000 / 4 * i64::try_from(jitter % 1000).unwrap_or(0) / 1000;
     now.plus_seconds(wait).plus_millis(extra)

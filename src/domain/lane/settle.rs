@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Done, ENDPOINT_SPAWN_TRIES, LaneView, Notice, Settlement, Work, retry};
+use super::{Done, ENDPOINT_SPAWN_TRIES, LaneView, Settlement, Work, retry, telling};
 use crate::domain::effect::{Class, DeadReason, Effect, EffectBody, EndpointRef, NewEffect};
 use crate::domain::ids::ConversationId;
 use crate::domain::log::{EventName, Level, LogEntry};
@@ -45,16 +45,16 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
         Done::Unreachable(why) => settling.wait(retry::after_silence(now), why),
     }
     let mut out = settling.out;
-    out.notice = Notice::of(&view.item.reference, &out.dead);
+    out.tells.extend(telling::given_up(&view.item.reference, &out.dead, policy));
     out
 }
 
-/// Gives up a delivery whose session could not be started.
-pub fn give_up(item: &WorkItemRef, effect: &Effect, detail: &str) -> Settlement {
+/// Gives up a delivery whose session could not be started; that was told when the start was given up.
+pub fn give_up(item: &WorkItemRef, effect: &Effect, detail: &str, policy: &Policy) -> Settlement {
     let log = LogEntry::new(EventName::DispatchFailed, Level::Error).with("verb", effect.body.verb());
     let dead = vec![(effect.clone(), DeadReason::RetriesExhausted, detail.to_owned())];
-    let notice = Notice::of(item, &dead);
-    Settlement { dead, notice, log: vec![log.with("detail", detail).with("gaveUp", true)], ..Settlement::default() }
+    let tells = telling::reaction(item, effect, policy.reactions.error).into_iter().collect();
+    Settlement { dead, tells, log: vec![log.with("detail", detail).with("gaveUp", true)], ..Settlement::default() }
 }
 
 struct Settling<'a> {
@@ -90,7 +90,16 @@ impl Settling<'_> {
                 session.conversation = named.cloned().or(session.conversation.take());
             });
         }
+        self.completed();
         self.over(how);
+    }
+
+    /// What was asked for was done, and whoever asked sees it.
+    fn completed(&mut self) {
+        let completed = self.policy.reactions.completed;
+        let item = &self.view.item.reference;
+        let told = self.effects().into_iter().filter_map(|effect| telling::reaction(item, &effect, completed));
+        self.out.tells.extend(told.collect::<Vec<_>>());
     }
 
     /// It was tried and went wrong, which was seen: again later, until the tries are used up.
@@ -137,7 +146,14 @@ impl Settling<'_> {
 
     /// A spawn that completes after a stop ends at once.
     fn spawned(&mut self, life: &Life, learn: impl FnOnce(&mut Session)) {
+        let first = matches!(self.work, Work::Spawn { place, .. } if place.class == Class::Ordinary);
         if self.is_wanted() {
+            self.completed();
+            if first && *self.work.endpoint() == EndpointRef::Item {
+                let announced =
+                    telling::announcement(&self.view.item.reference, self.work.session(), life, self.policy);
+                self.out.tells.extend(announced);
+            }
             let life = life.clone();
             self.change(|session| {
                 learn(session);
@@ -153,7 +169,6 @@ impl Settling<'_> {
             self.push(Class::Overtaking, EffectBody::End { endpoint, life, reason, keep_pane: None });
         }
         self.over("spawned");
-        let first = matches!(self.work, Work::Spawn { place, .. } if place.class == Class::Ordinary);
         let name = match (self.work.endpoint(), first) {
             (EndpointRef::Item, true) => EventName::SessionSpawned,
             (EndpointRef::Item, false) => EventName::SessionRespawned,

@@ -144,7 +144,7 @@ fn what_waits_for_a_session_that_could_not_start_is_given_up_visibly() {
     let lane = view(state).with_deliveries(&EndpointRef::Item, 1..=1);
     let Next::Bury { place, detail } = next(&lane, NOW) else { panic!() };
     assert_eq!(place.seq, 1);
-    let settlement = give_up(&lane.item.reference, &lane.effects[0], &detail);
+    let settlement = give_up(&lane.item.reference, &lane.effects[0], &detail, &policy());
     assert_eq!((settlement.dead.len(), settlement.dead[0].1), (1, DeadReason::RetriesExhausted));
 }
 

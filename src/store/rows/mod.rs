@@ -18,10 +18,12 @@ use crate::domain::time::Time;
 mod effect;
 mod item;
 mod session;
+mod telling;
 
 pub(super) use effect::{ClaimRow, DeadLetterRow, EffectRow};
 pub(super) use item::ItemRow;
 pub(super) use session::SessionRow;
+pub(super) use telling::TellRow;
 
 /// Adds a row as bytes to `out`. Fails only on what JSON cannot hold, which is a fault of ours.
 pub(super) fn encode_into(table: TableId, row: &impl Serialize, out: &mut Vec<u8>) -> Result<(), StoreError> {

@@ -24,6 +24,7 @@ mod kills;
 mod rows;
 mod speed;
 mod tables;
+mod tells;
 
 const NOW: Time = Time::from_millis(1_772_439_330_000);
 
@@ -91,6 +92,7 @@ fn outcome(lane: u64, number: u64) -> Outcome {
         ],
         effects: vec![deliver(lane, number)],
         log: vec![log(EventName::RoutingRouted), log(EventName::DispatchQueued)],
+        tells: Vec::new(),
     }
 }
 

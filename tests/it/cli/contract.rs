@@ -97,6 +97,10 @@ const ROWS: &[(&str, i32, &str)] = &[
     ("stop", 0, "nothing to do: no daemon runs\n"),
     ("stop now", 2, "error: "),
     ("restart", 1, "secret"),
+    ("comment 7 --body-file missing.md", 1, "error: could not read `missing.md`"),
+    ("comment --body-file ours.json", 2, "error: no work item is named"),
+    ("comment 7 --body-file base.json", 1, "error: the comment is empty\nhint: "),
+    ("comment 7 --body-file bad.json", 1, "error: could not comment on `github:octo/hello#7`: "),
     ("export", 0, ""),
     ("export --check", 0, ""),
     ("export --prune 30", 0, "0 changed, "),
@@ -235,8 +239,8 @@ fn every_command_answers_as_its_rows_say() {
     for line in commands() {
         let rows = || ROWS.iter().filter(|(row, ..)| *row == line || row.starts_with(&format!("{line} ")));
         assert!(rows().any(|row| row.1 != 0), "no failing row for `{line}`");
-        // These succeed only beside a daemon, or with a terminal, or on a whole machine.
-        let elsewhere = ["start", "restart", "status", "doctor", "sessions attach", "webhook send"];
+        // These succeed only beside a daemon, or with a terminal, or on a whole machine, or with a token.
+        let elsewhere = ["start", "restart", "status", "doctor", "sessions attach", "webhook send", "comment"];
         // These take what an earlier one printed, or standard input.
         let of_runs = ["run resume", "run complete", "verify record", "verify exec", "verify evaluate"];
         assert!(

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use the_loop::adapters::github::{Bounds, GitHubHttp};
 use the_loop::app::asking::items;
-use the_loop::app::asking::pages::{self, Validators};
+use the_loop::app::asking::pages;
 use the_loop::domain::config;
-use the_loop::domain::github::{GitHub as _, Pause, Request, Trouble, Unsent};
+use the_loop::domain::github::{GitHub as _, Pause, Request, Trouble, Unsent, Validators};
 use the_loop::domain::reference::WorkItemRef;
 use the_loop::domain::time::Time;
 

@@ -1,9 +1,9 @@
 //! Where a request and its token go: to the API of the host it is for, through links and redirects too (Q11, K72).
 
 use the_loop::adapters::github::{Bounds, GitHubHttp};
-use the_loop::app::asking::pages::{self, Validators};
+use the_loop::app::asking::pages;
 use the_loop::app::asking::{items, people};
-use the_loop::domain::github::{GitHub as _, Request, Target, Trouble, Unsent};
+use the_loop::domain::github::{GitHub as _, Request, Target, Trouble, Unsent, Validators};
 use the_loop::domain::ids::Login;
 use the_loop::domain::reference::WorkItemRef;
 
