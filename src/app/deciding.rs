@@ -149,6 +149,7 @@ impl Deciding {
             missing,
             learnt: Vec::new(),
             tries: 0,
+            asked_at: None,
             not_before: None,
             at: self.now,
         };

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::counted;
 use super::sessions::local_time;
 use crate::app::request::PollState;
 
@@ -17,10 +18,7 @@ pub(super) fn text(states: &[PollState], polled: &[String], enabled: bool) -> St
     let (requests, unchanged) = ours
         .iter()
         .fold((0, 0), |(requests, unchanged), state| (requests + state.requests, unchanged + state.unchanged));
-    let count = match polled.len() {
-        1 => "1 repository".to_owned(),
-        count => format!("{count} repositories"),
-    };
+    let count = if polled.len() == 1 { "1 repository".to_owned() } else { format!("{} repositories", polled.len()) };
     let _ =
         writeln!(text, "polling    {count}, last cycle: {last}, {requests} requests, {unchanged} of them unchanged");
     for state in ours {
@@ -41,7 +39,7 @@ fn state_text(text: &mut String, state: &PollState) {
         let _ = writeln!(text, "  {name}: {trouble}{until}");
     }
     if state.failing_items > 0 {
-        let _ = writeln!(text, "  {name}: {} items could not be read and are asked for again", state.failing_items);
+        let _ = writeln!(text, "  {name}: {} could not be read, asked for again", counted(state.failing_items, "item"));
     }
     if let Some(offset) = state.clock_offset_seconds.filter(|offset| offset.abs() > 5) {
         let way = if offset > 0 { "ahead of" } else { "behind" };
@@ -74,7 +72,7 @@ mod tests {
         };
         let polled = ["github:octo/hello".to_owned()];
         let told = text(std::slice::from_ref(&state), &polled, true);
-        for part in ["1 repository", "rate limited until", "1 items could not be read", "300 s behind"] {
+        for part in ["1 repository", "rate limited until", "1 item could not be read", "300 s behind"] {
             assert!(told.contains(part), "{part}: {told}");
         }
         assert!(!is_well(std::slice::from_ref(&state), &polled, true));
