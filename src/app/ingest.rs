@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::telling::Desk;
 use super::{App, Settings, lanes, view};
 use crate::domain::decide::{self, Decision, DeliveryState, Outcome, Verdict};
 use crate::domain::event::Event;
@@ -94,7 +95,8 @@ impl App {
     }
 
     fn deciding(&self, event: Arc<Event>) -> Deciding {
-        Deciding { event, settings: self.settings(), store: self.parts.store.id(), now: self.now() }
+        let desk = Arc::clone(&self.desk);
+        Deciding { event, settings: self.settings(), store: self.parts.store.id(), now: self.now(), desk }
     }
 
     /// What cannot be decided because of a bug is kept whole, for `dispatch retry`.
@@ -116,6 +118,7 @@ struct Deciding {
     settings: Arc<Settings>,
     store: StoreId,
     now: Time,
+    desk: Arc<Desk>,
 }
 
 impl Deciding {
@@ -128,7 +131,8 @@ impl Deciding {
         let event = view::present(tx, &self.event, names.as_ref())?;
         let mut view = view::of_event(tx, &self.store, &event, names, &self.settings.policy)?;
         let (arrived_before, decided_before) = (view.delivery.is_some(), view.delivery == Some(DeliveryState::Decided));
-        let outcome = decide_without_asking(&event, &mut view, &self.settings, self.now);
+        let mut outcome = decide_without_asking(&event, &mut view, &self.settings, self.now);
+        self.desk.keep_tellable(&mut outcome.tells, self.now);
         tx.append_journal(&received(&self.event, arrived_before), self.now)?;
         let verdict = if decided_before { again(outcome.verdict) } else { outcome.verdict };
         self.remember_delivery(tx, verdict)?;
