@@ -21,6 +21,7 @@ pub mod process_runner;
 pub mod processes;
 pub mod project;
 pub mod run_files;
+pub mod skill_files;
 pub mod supervisor;
 pub mod system;
 pub mod text_files;

@@ -41,6 +41,7 @@ mod pruned;
 pub mod request;
 pub mod runs;
 pub mod settings;
+pub mod skill;
 pub mod sweep;
 pub mod telling;
 mod upkeep;
