@@ -20,6 +20,7 @@ pub mod portable_files;
 pub mod process_runner;
 pub mod processes;
 pub mod project;
+pub mod project_runs;
 pub mod run_files;
 pub mod skill_files;
 pub mod supervisor;
