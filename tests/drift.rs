@@ -141,8 +141,8 @@ fn the_page_about_runs_says_what_holds() {
 fn every_test_that_the_page_about_runs_names_is_there() {
     let text = page("docs/runs.md");
     let table = text.split("| acceptance | test |").nth(1).unwrap();
-    let files =
-        ["mod", "evidence", "files", "identity", "kill", "resume", "skill"].map(|name| format!("tests/it/runs/{name}.rs"));
+    let files = ["mod", "evidence", "files", "identity", "kill", "resume", "skill"]
+        .map(|name| format!("tests/it/runs/{name}.rs"));
     let more = [
         "tests/drift.rs",
         "tests/mutations.rs",
