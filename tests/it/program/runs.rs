@@ -14,8 +14,10 @@ use crate::support::wait_for;
 impl World {
     /// A git repository where agents work.
     fn with_repository(self) -> Self {
-        let made = Command::new("git").args(["init", "-q"]).current_dir(self.path("repo")).status();
-        assert!(made.is_ok_and(|status| status.success()), "git init");
+        for line in ["init -q", "remote add origin https://github.com/octo/hello.git"] {
+            let made = Command::new("git").args(line.split(' ')).current_dir(self.path("repo")).status();
+            assert!(made.is_ok_and(|status| status.success()), "git {line}");
+        }
         self
     }
 

@@ -17,7 +17,7 @@ fn snapshot(folder: &Path) -> BTreeMap<String, String> {
             let path = entry.expect("an entry").path();
             let name = path.strip_prefix(folder).expect("below").display().to_string();
             let kind = path.symlink_metadata().expect("its kind");
-            if name == ".git" {
+            if name.ends_with(".git") {
                 continue;
             }
             if kind.is_dir() {
@@ -74,6 +74,8 @@ fn files_come_and_go_and_everything_of_the_users_is_as_it_was() {
 fn where_nothing_was_nothing_is_left() {
     for (agent, scope, ..) in PLACES {
         let project = Project::without_git();
+        // Where every user's settings lie is nobody's alone.
+        fs::create_dir(project.dir.path().join("home/.config")).unwrap();
         let before = snapshot(project.dir.path());
         project.expect(&format!("skill install --agent {agent} --scope {scope}"), 0);
         assert_ne!(snapshot(project.dir.path()), before);
