@@ -363,7 +363,7 @@ fn of_event(found: &Found, id: String, state: String) -> DispatchEntry {
 fn delivery_of(effect: &Effect) -> Option<String> {
     match &effect.body {
         EffectBody::Deliver { message, .. } => Some(message.delivery.as_str().to_owned()),
-        EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } => None,
+        EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } | EffectBody::PauseRun => None,
     }
 }
 

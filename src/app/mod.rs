@@ -7,6 +7,7 @@ use crate::domain::github::{Budget, GitHub};
 use crate::domain::ids::InstanceId;
 use crate::domain::portable::FolderId;
 use crate::domain::ports::{Clock, EarlierFiles, HarnessFiles, Ids, PortableFiles, Runner};
+use crate::domain::run::{NoRuns, RunPlaces};
 use crate::store::Store;
 
 pub mod adopt;
@@ -39,8 +40,10 @@ pub mod portable;
 pub mod progress;
 mod pruned;
 pub mod request;
+mod run_marks;
 pub mod runs;
 pub mod settings;
+pub mod skill;
 pub mod sweep;
 pub mod telling;
 mod upkeep;
@@ -72,6 +75,8 @@ pub struct App {
     /// Held while what waits is looked at.
     asking: Arc<Mutex<()>>,
     desk: Arc<telling::Desk>,
+    /// The runs of the directories that sessions work in.
+    runs: Arc<dyn RunPlaces>,
 }
 
 /// What the product is made of.
@@ -112,6 +117,7 @@ impl App {
             cycle: Arc::default(),
             asking: Arc::default(),
             desk: Arc::default(),
+            runs: Arc::new(NoRuns),
         }
     }
 
@@ -119,6 +125,12 @@ impl App {
     #[must_use]
     pub fn heard_by(self, heard: Arc<dyn Progress>) -> Self {
         Self { heard, ..self }
+    }
+
+    /// The same, knowing where runs are.
+    #[must_use]
+    pub fn with_runs(self, runs: Arc<dyn RunPlaces>) -> Self {
+        Self { runs, ..self }
     }
 
     /// The store.

@@ -224,7 +224,9 @@ impl Looking {
                 .with("reason", reason);
             let entry = match &effect.body {
                 EffectBody::Deliver { message, .. } => entry.with("delivery", message.delivery.as_str()),
-                EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } => entry,
+                EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } | EffectBody::PauseRun => {
+                    entry
+                }
             };
             tx.append_journal(&entry, self.now)?;
             over(tx, &self.lane, effect, reason, self.now)?;
@@ -297,6 +299,7 @@ fn work_of(claim: &Claim, view: &LaneView) -> Option<Work> {
             Some(Work::End { place, endpoint, session, life, reason, keep_pane })
         }
         EffectBody::Tidy { .. } => Some(Work::Tidy { place, session }),
+        EffectBody::PauseRun => Some(Work::PauseRun { place, session }),
         EffectBody::Deliver { .. } => {
             let messages = view.effects.iter().filter_map(|effect| match &effect.body {
                 EffectBody::Deliver { message, .. } => Some(message.as_ref().clone()),

@@ -30,6 +30,7 @@ mod restart;
 mod run;
 mod sessions;
 mod setting;
+mod skill;
 mod start;
 mod status;
 mod status_polling;
@@ -126,6 +127,8 @@ pub enum Verb {
     Verify(verify::Args),
     /// See what a kind of task needs, and which one a task asks for
     Profile(profile::Args),
+    /// Teach an agent to work by runs and evidence, or take that back
+    Skill(skill::Args),
     /// Print what a shell loads to complete commands and options
     Completions(completions::Args),
     /// Print or write the manual pages
@@ -154,6 +157,7 @@ impl Verb {
             Self::Run(args) => run::run(args, context),
             Self::Verify(args) => verify::run(args, context),
             Self::Profile(args) => profile::run(args, context),
+            Self::Skill(args) => skill::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),
         }

@@ -30,6 +30,7 @@ pub mod run;
 pub mod secrets;
 pub mod session;
 pub mod signature;
+pub mod skill;
 pub mod sweep;
 pub mod telling;
 pub mod text;

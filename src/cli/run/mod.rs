@@ -104,7 +104,7 @@ impl Here {
         };
         let (work_item, endpoint) = (variable("THE_LOOP_WORK_ITEM"), variable("THE_LOOP_ENDPOINT"));
         let files = RunFolder::new(project.root());
-        Ok(Self { project, files, actor: Actor { work_item, endpoint, owner_ended: false } })
+        Ok(Self { project, files, actor: Actor { work_item, endpoint, ..Actor::default() } })
     }
 
     /// Its runs, now.
@@ -170,7 +170,7 @@ fn say(changed: &Changed, context: &Context) -> Result<Exit, Failure> {
 }
 
 /// A run in a line.
-fn line(run: &Run) -> String {
+pub(super) fn line(run: &Run) -> String {
     let Run { task_id, status, stage, generation, .. } = run;
     let stale = if run.integrity.word() == "VALID" { "" } else { ", SUSPECTED_STALE" };
     format!("{task_id}  {status}{stale}, stage {stage}, generation {generation}")

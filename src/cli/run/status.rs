@@ -10,7 +10,7 @@ use crate::cli::context::Context;
 use crate::cli::counted;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::visible;
-use crate::domain::run::{Integrity, document};
+use crate::domain::run::document;
 
 /// Arguments of `run status`.
 #[derive(Debug, clap::Args)]
@@ -23,15 +23,11 @@ pub(super) fn run(Args {}: &Args, context: &Context) -> Result<Exit, Failure> {
     Ok(if view.mismatch.is_some() { Exit::Blocked } else { Exit::Done })
 }
 
-fn integrity(view: &StatusView) -> Integrity {
-    if view.live.is_stale() { Integrity::SuspectedStale } else { Integrity::Valid }
-}
-
 fn as_json(view: &StatusView) -> Json {
     let StatusView { live, mismatch, commits, changes, archives, .. } = view;
     json!({
         "run": document(&live.run),
-        "integrity": integrity(view).word(),
+        "integrity": live.integrity().word(),
         "doubts": live.doubts,
         "identity": { "matches": mismatch.is_none(), "why": mismatch },
         "git": {
@@ -59,7 +55,7 @@ fn as_text(view: &StatusView) -> String {
         row("Note", crate::domain::text::one_line(note));
     }
     row("Written", run.updated_at.to_string());
-    row("Integrity", integrity(view).word().to_owned());
+    row("Integrity", live.integrity().word().to_owned());
     live.doubts.iter().for_each(|doubt| row("", doubt.clone()));
     row("Identity", mismatch.clone().unwrap_or_else(|| "this project".to_owned()));
     run.blockers.iter().for_each(|blocker| row("Blocker", format!("{} (since {})", blocker.reason, blocker.since)));

@@ -400,3 +400,19 @@ fn k42_an_item_closed_and_begun_again_has_the_conversations_of_its_open_pull_req
     assert_eq!(state(16), Some(SessionState::Recorded));
     assert!(matches!(state(17), Some(SessionState::Closed { reason: EndReason::Merged, .. })), "{:?}", state(17));
 }
+
+#[test]
+fn a_pause_and_a_stop_put_the_run_aside_where_the_session_has_a_directory() {
+    for (word, ends) in [("pause", &[][..]), ("stop", &["end"][..])] {
+        for has_directory in [false, true] {
+            let mut rows = Rows::new().with_live(7);
+            let session = rows.view.items.get_mut(&issue(7).key()).and_then(|known| known.item.session.as_mut());
+            session.unwrap().cwd = has_directory.then(|| "/w/7".into());
+            let outcome = rows.take(&comment(70, subject(7), "mona", 60, &format!("the-loop {word}")), 60);
+            let aside: &[&str] = if has_directory { &["pause-run"] } else { &[] };
+            assert_eq!(verbs(&outcome), [ends, aside].concat(), "{word}");
+            let again = rows.take(&comment(71, subject(7), "mona", 61, &format!("the-loop {word}")), 61);
+            assert!(verbs(&again).is_empty(), "{word}: once");
+        }
+    }
+}

@@ -52,6 +52,7 @@ pub fn again(letter: &DeadLetter, item: &Item, policy: &Policy) -> Result<Again,
         }
         EffectBody::End { .. } if item.session.is_some() => Ok(Again { effect, item: None }),
         EffectBody::End { .. } => Err(Unfit::NothingToEnd),
+        EffectBody::PauseRun => Err(Unfit::NotWanted),
     }
 }
 
@@ -62,7 +63,7 @@ pub fn again(letter: &DeadLetter, item: &Item, policy: &Policy) -> Result<Again,
 /// A session depends on it.
 pub const fn may_drop(effect: &Effect) -> Result<(), Unfit> {
     match effect.body {
-        EffectBody::Deliver { .. } | EffectBody::Tidy { .. } => Ok(()),
+        EffectBody::Deliver { .. } | EffectBody::Tidy { .. } | EffectBody::PauseRun => Ok(()),
         EffectBody::Spawn { .. } | EffectBody::End { .. } => Err(Unfit::SessionDepends),
     }
 }

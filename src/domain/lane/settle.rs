@@ -30,6 +30,7 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
         Done::Failed(detail) => settling.failed(detail),
         Done::Ended => settling.ended(),
         Done::Tidied(tidied) => settling.tidied(tidied),
+        Done::RunPaused { how, why } => settling.run_paused(how, why.as_deref()),
         Done::PastedOnly | Done::Unsure(_) | Done::Running => {
             settling.out.keep_claim = true;
             settling.out.until = Some(retry::after_busy(now));
@@ -255,6 +256,15 @@ impl Settling<'_> {
         }
     }
 
+    /// Whatever kept it from being put aside, a person sees it in the trail; it is never tried again.
+    fn run_paused(&mut self, how: &'static str, why: Option<&str>) {
+        if let Some(why) = why {
+            let entry = LogEntry::warn(EventName::DispatchFailed).with("detail", why);
+            self.log(entry, &EffectBody::PauseRun);
+        }
+        self.over(how);
+    }
+
     /// Not a failure: the lane looks again later, in the same order.
     fn wait(&mut self, until: Time, why: &str) {
         if let Some(mut effect) = self.effects().into_iter().next() {
@@ -299,7 +309,7 @@ impl Settling<'_> {
         let entry = entry.with("verb", body.verb());
         let delivery = match body {
             EffectBody::Deliver { message, .. } => Some(message.delivery.as_str().to_owned()),
-            EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } => None,
+            EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } | EffectBody::PauseRun => None,
         };
         self.log_entry(entry.with_some("delivery", delivery));
     }

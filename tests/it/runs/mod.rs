@@ -6,6 +6,7 @@ mod files;
 mod identity;
 mod kill;
 mod resume;
+mod skill;
 
 use std::fs;
 use std::io::Write as _;
