@@ -28,8 +28,10 @@ mod gone;
 mod in_flight;
 pub mod ingest;
 pub mod journal;
+pub mod kept;
 mod lanes;
 pub mod look;
+pub mod model_eval;
 #[cfg(test)]
 mod moving;
 pub mod order;

@@ -20,6 +20,7 @@ mod init;
 mod man;
 mod merge_driver;
 mod migrate_config;
+mod model_eval;
 mod output;
 mod poll;
 mod post;
@@ -124,6 +125,8 @@ pub enum Verb {
     Run(run::Args),
     /// Record evidence and decide by it whether the work is done
     Verify(verify::Args),
+    /// Keep what was observed of models on identical tasks; no ranking
+    ModelEval(model_eval::Args),
     /// See what a kind of task needs, and which one a task asks for
     Profile(profile::Args),
     /// Print what a shell loads to complete commands and options
@@ -153,6 +156,7 @@ impl Verb {
             Self::Webhook(args) => webhook::run(args, context),
             Self::Run(args) => run::run(args, context),
             Self::Verify(args) => verify::run(args, context),
+            Self::ModelEval(args) => model_eval::run(args, context),
             Self::Profile(args) => profile::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),

@@ -5,6 +5,7 @@ mod evidence;
 mod files;
 mod identity;
 mod kill;
+mod model_eval;
 mod resume;
 
 use std::fs;
