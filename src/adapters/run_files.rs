@@ -16,6 +16,7 @@ use crate::domain::run::{Document, FilesError, LARGEST, RunFiles, TaskId, Tempor
 use crate::domain::secrets::Scanned;
 
 mod kept;
+mod ledger;
 #[cfg(test)]
 mod tests;
 

@@ -22,6 +22,7 @@ pub mod earlier;
 pub mod errand;
 #[cfg(test)]
 mod evidence;
+pub mod evolve;
 pub mod export;
 mod glances;
 mod gone;

@@ -14,6 +14,7 @@ mod detach;
 mod dispatch;
 mod doctor;
 mod events;
+mod evolve;
 mod exit;
 mod export;
 mod init;
@@ -127,6 +128,8 @@ pub enum Verb {
     Verify(verify::Args),
     /// Keep what was observed of models on identical tasks; no ranking
     ModelEval(model_eval::Args),
+    /// Improve the loop's own artifacts by evidence; a regression vetoes, a person adopts
+    Evolve(evolve::Args),
     /// See what a kind of task needs, and which one a task asks for
     Profile(profile::Args),
     /// Print what a shell loads to complete commands and options
@@ -157,6 +160,7 @@ impl Verb {
             Self::Run(args) => run::run(args, context),
             Self::Verify(args) => verify::run(args, context),
             Self::ModelEval(args) => model_eval::run(args, context),
+            Self::Evolve(args) => evolve::run(args, context),
             Self::Profile(args) => profile::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),

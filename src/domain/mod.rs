@@ -6,6 +6,7 @@ pub mod earlier;
 pub mod effect;
 pub mod entry;
 pub mod event;
+pub mod evolve;
 pub mod findings;
 pub mod git;
 pub mod github;

@@ -123,7 +123,7 @@ impl Here {
     }
 
     /// Whether an agent's session asks, and not a person.
-    fn is_session(&self) -> bool {
+    pub(super) fn is_session(&self) -> bool {
         self.actor.work_item.is_some() || self.actor.endpoint.is_some()
     }
 
