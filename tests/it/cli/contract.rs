@@ -184,6 +184,24 @@ const ROWS: &[(&str, i32, &str)] = &[
     ("model-eval profile m", 1, "error: `m` has no completed record\nhint: "),
     ("model-eval compare m n", 1, "has no completed record\nhint: "),
     ("model-eval compare m", 64, "error: "),
+    ("evolve verify", 0, "the ledger is empty\n"),
+    ("evolve verify now", 64, "error: "),
+    ("evolve show", 0, "the ledger is empty\n"),
+    ("evolve show 0123456789ab", 1, "error: there is no entry `0123456789ab`\nhint: "),
+    ("evolve collect", 0, " new, 0 known\n"),
+    ("evolve collect now", 64, "error: "),
+    ("evolve classify", 0, "classifier 1.0.0\n"),
+    ("evolve classify now", 64, "error: "),
+    ("evolve propose --text x --target docs", 1, "names at least one recorded case that failed\nhint: "),
+    ("evolve propose", 64, "error: "),
+    ("evolve candidate 0123456789ab --patch bad.json --suite -- true", 1, "error: there is no proposal `0123456789ab`"),
+    ("evolve candidate 0123456789ab --patch missing --suite -- true", 1, "error: could not read "),
+    ("evolve candidate 0123456789ab --patch bad.json --suite", 64, "error: "),
+    ("evolve run 0123456789ab", 1, "error: there is no candidate `0123456789ab`\nhint: "),
+    ("evolve compare 0123456789ab", 1, "error: there is no candidate `0123456789ab`\nhint: "),
+    ("evolve decide 0123456789ab --adopt", 1, "error: there is no candidate `0123456789ab`\nhint: "),
+    ("evolve decide 0123456789ab", 64, "error: "),
+    ("evolve show", 0, "classification"),
     ("profile list", 0, "audit     what is wrong"),
     ("profile list more", 64, "error: "),
     ("profile show AUDIT", 0, "read-only"),
@@ -262,9 +280,10 @@ fn every_command_answers_as_its_rows_say() {
         // These take what an earlier one printed, or standard input.
         let of_runs = ["run resume", "run complete", "verify record", "verify exec", "verify evaluate"];
         let of_models = ["model-eval record", "model-eval complete", "model-eval profile", "model-eval compare"];
+        let of_evolution = ["evolve propose", "evolve candidate", "evolve run", "evolve compare", "evolve decide"];
         assert!(
             rows().any(|row| row.1 == 0)
-                || elsewhere.iter().chain(&of_runs).chain(&of_models).any(|other| *other == line),
+                || elsewhere.iter().chain(&of_runs).chain(&of_models).chain(&of_evolution).any(|other| *other == line),
             "no succeeding row for `{line}`"
         );
     }

@@ -2,6 +2,7 @@
 //! daemon.
 
 mod evidence;
+mod evolve;
 mod files;
 mod identity;
 mod kill;
