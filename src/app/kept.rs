@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::domain::evolve::Head;
 use crate::domain::kept::{KeptFiles, Shelf, TEMPORARY, judge_temporary};
 use crate::domain::model_eval;
 use crate::domain::run::{Corrupt, FilesError, Leftover, Mark, ProjectError};
@@ -89,7 +90,10 @@ fn mark(shelf: Shelf, bytes: &[u8]) -> Result<Mark<String>, String> {
         Shelf::ModelEval => model_eval::parse(bytes)
             .map(|record| Mark { task: record.run_id.to_string(), generation: record.generation })
             .map_err(|why| why.to_string()),
-        Shelf::Archive | Shelf::Evolution => Err("nobody can say what it was to become".into()),
+        Shelf::Evolution => Head::parse(bytes)
+            .map(|head| Mark { task: "head".to_owned(), generation: head.sequence })
+            .map_err(|why| why.to_string()),
+        Shelf::Archive => Err("nothing is written there".into()),
     }
 }
 

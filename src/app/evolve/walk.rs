@@ -4,7 +4,7 @@ use super::Evolve;
 use crate::app::kept::KeptError;
 use crate::domain::evolve::{Broken, End, Entry, Head, Refusal, Tip, What, genesis, link, read_line};
 use crate::domain::kept::Shelf;
-use crate::domain::run::Corrupt;
+use crate::domain::run::{Corrupt, FilesError};
 use crate::domain::secrets::Scanned;
 
 const HEAD: &str = "head.json";
@@ -141,8 +141,11 @@ impl Evolve<'_> {
             }
         };
         self.ledger.append_lines(walked.end, &lines)?;
-        self.write_head(Some(&before), &tip)?;
-        Ok(ids)
+        match self.write_head(Some(&before), &tip) {
+            // Another writer got further meanwhile, behind these entries; its word is the later one, or the next one's.
+            Ok(_) | Err(KeptError::Files(FilesError::Stale(_))) => Ok(ids),
+            Err(error) => Err(error),
+        }
     }
 
     fn write_head(&self, before: Option<&[u8]>, tip: &Tip) -> Result<Vec<u8>, KeptError> {

@@ -194,8 +194,6 @@ const ROWS: &[(&str, i32, &str)] = &[
     ("evolve classify now", 64, "error: "),
     ("evolve propose --text x --target docs", 1, "names at least one recorded case that failed\nhint: "),
     ("evolve propose", 64, "error: "),
-    ("evolve candidate 0123456789ab --patch bad.json --suite -- true", 1, "error: there is no proposal `0123456789ab`"),
-    ("evolve candidate 0123456789ab --patch missing --suite -- true", 1, "error: could not read "),
     ("evolve candidate 0123456789ab --patch bad.json --suite", 64, "error: "),
     ("evolve run 0123456789ab", 1, "error: there is no candidate `0123456789ab`\nhint: "),
     ("evolve compare 0123456789ab", 1, "error: there is no candidate `0123456789ab`\nhint: "),

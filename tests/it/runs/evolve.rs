@@ -199,6 +199,13 @@ fn edits_removals_and_other_projects_ledgers_are_found_and_a_torn_line_is_droppe
     assert!(skilled.text().ends_with("0123"), "looking drops nothing");
     skilled.call(&["classify"], 0);
     assert!(skilled.text().starts_with(&good) && skilled.json(&["verify"], 0)["tornBytes"] == 0);
+    let temporary = |end: &str| skilled.0.path(&format!(".loop/evolution/head.json.tmp-{end}"));
+    fs::write(temporary("0"), format!("{{\"schemaVersion\": 1, \"sequence\": 0, \"id\": \"{}\"}}\n", "0".repeat(64)))
+        .unwrap();
+    fs::write(temporary("99"), "torn").unwrap();
+    let repaired = skilled.0.expect("run repair", 1);
+    assert!(repaired.stderr.contains("1 removed; these stay:"), "{}", repaired.stderr);
+    assert!(!temporary("0").exists() && temporary("99").exists());
     skilled.0.git("remote set-url origin https://github.com/octo/other.git");
     let foreign = skilled.call(&["verify"], 2);
     assert!(foreign.stderr.contains("belongs to another project"), "{}", foreign.stderr);
