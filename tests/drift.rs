@@ -163,3 +163,19 @@ fn every_test_that_the_page_about_runs_names_is_there() {
         assert!(sources.contains(&format!("fn {name}(")), "{name}");
     }
 }
+
+#[test]
+fn every_test_that_the_pages_about_evaluations_and_evolution_name_is_there() {
+    for (text, sources) in [
+        ("docs/model-eval.md", ["src/domain/model_eval/tests.rs", "tests/it/runs/model_eval.rs"]),
+        ("docs/evolve.md", ["src/domain/evolve/tests.rs", "tests/it/runs/evolve.rs"]),
+    ] {
+        let (text, sources) = (page(text), sources.map(page).concat());
+        let table = text.split("| rule | test |").nth(1).unwrap();
+        let names: Vec<&str> = table.split('`').filter(|name| name.contains('_') && !name.contains("SAMPLE")).collect();
+        assert!(names.len() > 10, "{names:?}");
+        for name in names {
+            assert!(sources.contains(&format!("fn {name}(")), "{name}");
+        }
+    }
+}

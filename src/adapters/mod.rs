@@ -28,3 +28,4 @@ pub mod system;
 pub mod text_files;
 pub mod tmux;
 pub mod workspaces;
+pub mod worktrees;

@@ -23,14 +23,17 @@ pub mod earlier;
 pub mod errand;
 #[cfg(test)]
 mod evidence;
+pub mod evolve;
 pub mod export;
 mod glances;
 mod gone;
 mod in_flight;
 pub mod ingest;
 pub mod journal;
+pub mod kept;
 mod lanes;
 pub mod look;
+pub mod model_eval;
 #[cfg(test)]
 mod moving;
 pub mod order;

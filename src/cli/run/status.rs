@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::{Here, leftovers, line};
+use super::{Here, leftovers, line, together};
 use crate::app::runs::StatusView;
 use crate::cli::context::Context;
 use crate::cli::counted;
@@ -37,7 +37,7 @@ fn as_json(view: &StatusView) -> Json {
             "dirty": changes.1 > 0,
             "changes": changes.1,
         },
-        "leftovers": leftovers(&view.leftovers),
+        "leftovers": leftovers(&together(&view.leftovers, &[])),
         "archives": archives,
     })
 }

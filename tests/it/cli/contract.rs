@@ -169,6 +169,40 @@ const ROWS: &[(&str, i32, &str)] = &[
         4,
         "error: there is no profile `nope`\nhint: there are build, debug",
     ),
+    ("model-eval show", 0, "no evaluation was started here"),
+    ("model-eval show nonsense", 64, "error: "),
+    ("model-eval new m --operator mona --environment here", 0, "OPEN, 0 observations, m, label 1\n"),
+    ("model-eval new m --operator mona --environment here", 1, "is there already"),
+    ("model-eval new m --operator mona", 64, "error: "),
+    ("model-eval record eval-039e7648f07a32f2", 64, "error: "),
+    (
+        "model-eval record eval-039e7648f07a32f2 --from-stdin",
+        1,
+        "error: the observation cannot be taken: it is not JSON",
+    ),
+    ("model-eval complete eval-039e7648f07a32f2 --limitations small", 1, "holds no observation\nhint: "),
+    ("model-eval complete eval-039e7648f07a32f2", 1, "holds no observation\nhint: "),
+    ("model-eval show eval-039e7648f07a32f2", 0, "Operator    mona\n"),
+    ("model-eval show eval-0123456789abcdef", 1, "error: there is no record `eval-0123456789abcdef`\nhint: "),
+    ("model-eval profile m", 1, "error: `m` has no completed record\nhint: "),
+    ("model-eval compare m n", 1, "has no completed record\nhint: "),
+    ("model-eval compare m", 64, "error: "),
+    ("evolve verify", 0, "the ledger is empty\n"),
+    ("evolve verify now", 64, "error: "),
+    ("evolve show", 0, "the ledger is empty\n"),
+    ("evolve show 0123456789ab", 1, "error: there is no entry `0123456789ab`\nhint: "),
+    ("evolve collect", 0, " new, 0 known\n"),
+    ("evolve collect now", 64, "error: "),
+    ("evolve classify", 0, "classifier 1.0.0\n"),
+    ("evolve classify now", 64, "error: "),
+    ("evolve propose --text x --target docs", 1, "names at least one recorded case that failed\nhint: "),
+    ("evolve propose", 64, "error: "),
+    ("evolve candidate 0123456789ab --patch bad.json --suite", 64, "error: "),
+    ("evolve run 0123456789ab", 1, "error: there is no candidate `0123456789ab`\nhint: "),
+    ("evolve compare 0123456789ab", 1, "error: there is no candidate `0123456789ab`\nhint: "),
+    ("evolve decide 0123456789ab --adopt", 1, "error: there is no candidate `0123456789ab`\nhint: "),
+    ("evolve decide 0123456789ab", 64, "error: "),
+    ("evolve show", 0, "classification"),
     ("profile list", 0, "audit     what is wrong"),
     ("profile list more", 64, "error: "),
     ("profile show AUDIT", 0, "read-only"),
@@ -254,8 +288,11 @@ fn every_command_answers_as_its_rows_say() {
         let elsewhere = ["start", "restart", "status", "doctor", "sessions attach", "webhook send", "comment"];
         // These take what an earlier one printed, or standard input.
         let of_runs = ["run resume", "run complete", "verify record", "verify exec", "verify evaluate"];
+        let of_models = ["model-eval record", "model-eval complete", "model-eval profile", "model-eval compare"];
+        let of_evolution = ["evolve propose", "evolve candidate", "evolve run", "evolve compare", "evolve decide"];
         assert!(
-            rows().any(|row| row.1 == 0) || elsewhere.iter().chain(&of_runs).any(|other| *other == line),
+            rows().any(|row| row.1 == 0)
+                || elsewhere.iter().chain(&of_runs).chain(&of_models).chain(&of_evolution).any(|other| *other == line),
             "no succeeding row for `{line}`"
         );
     }

@@ -2,9 +2,11 @@
 //! daemon.
 
 mod evidence;
+mod evolve;
 mod files;
 mod identity;
 mod kill;
+mod model_eval;
 mod resume;
 mod skill;
 
