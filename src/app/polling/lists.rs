@@ -64,9 +64,12 @@ impl Round<'_> {
     }
 
     /// Items that no list shows, and those that could not be read the last time.
-    fn by_number(&mut self, shown: &[u64]) {
+    pub(super) fn by_number(&mut self, shown: &[u64]) {
+        // Whatever is followed anew is asked for anew.
+        let followed: Vec<u64> = self.followed.iter().map(|item| item.number).collect();
+        self.progress.asked.retain(|number, _| followed.contains(number));
         let again: Vec<u64> = self.progress.again.keys().copied().collect();
-        let wanted = wanted(&self.followed, &self.progress, false);
+        let wanted = wanted(&self.followed, &self.progress);
         for number in again.into_iter().chain(wanted).filter(|number| !shown.contains(number)) {
             self.ask_for(number);
         }

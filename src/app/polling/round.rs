@@ -9,7 +9,7 @@ use crate::app::asking::{items, pages};
 use crate::app::ingest::Arrival;
 use crate::domain::decide::Heard;
 use crate::domain::event::listed::{self, Listed};
-use crate::domain::github::{Trouble, repo_path};
+use crate::domain::github::{Trouble, Validators, repo_path};
 use crate::domain::ids::DeliveryId;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::policy::{Policy, SpawnPolicy};
@@ -32,6 +32,8 @@ pub(super) struct Round<'r> {
     pub(super) objects: BTreeMap<u64, Value>,
     /// Pull requests as they show themselves, by number; `None` for one that is gone.
     pub(super) pulls: BTreeMap<u64, Option<Value>>,
+    /// The open pull requests, where they were listed.
+    pub(super) open_pulls: Option<Vec<Value>>,
     found: Found,
     /// After this nothing more is asked in this cycle.
     stopped: Option<Trouble>,
@@ -43,8 +45,10 @@ pub(super) struct Round<'r> {
 /// The events that were found, in the order in which they are decided.
 #[derive(Default)]
 struct Found {
-    /// States of what is open: they link and start.
+    /// States of issues that are open: they start.
     open: Vec<Arrival>,
+    /// States of open pull requests: they start, and link to what has started.
+    open_pulls: Vec<Arrival>,
     /// What was said, with its time.
     said: Vec<(Option<Time>, Arrival)>,
     /// States of what is closed: they end, after what was said before.
@@ -55,6 +59,8 @@ struct Found {
 pub(super) struct Gathered {
     pub(super) progress: Progress,
     pub(super) arrivals: Vec<Arrival>,
+    /// Whether everything was answered.
+    pub(super) is_whole: bool,
     /// What went wrong, while the rest was read.
     pub(super) trouble: Option<Trouble>,
     pub(super) log: Vec<LogEntry>,
@@ -69,9 +75,23 @@ impl<'r> Round<'r> {
         followed: Vec<Followed>,
         now: Time,
     ) -> Self {
-        let (objects, pulls) = (BTreeMap::new(), BTreeMap::new());
+        let (objects, pulls, open_pulls) = (BTreeMap::new(), BTreeMap::new(), None);
         let (found, stopped, trouble, log) = (Found::default(), None, None, Vec::new());
-        Self { source, policy, github, progress, followed, now, objects, pulls, found, stopped, trouble, log }
+        Self {
+            source,
+            policy,
+            github,
+            progress,
+            followed,
+            now,
+            objects,
+            pulls,
+            open_pulls,
+            found,
+            stopped,
+            trouble,
+            log,
+        }
     }
 
     /// Asks for everything.
@@ -87,6 +107,7 @@ impl<'r> Round<'r> {
         } else {
             self.read_lists()?;
         }
+        self.newest_words();
         self.take_over();
         self.read_checks();
         Ok(())
@@ -94,11 +115,13 @@ impl<'r> Round<'r> {
 
     /// What was found, and how far it went.
     pub(super) fn finish(self) -> Gathered {
-        let Found { open, mut said, closed } = self.found;
+        let Found { open, open_pulls, mut said, closed } = self.found;
         said.sort_by_key(|(at, _)| *at);
         let said = said.into_iter().map(|(_, arrival)| arrival);
-        let arrivals = open.into_iter().chain(said).chain(closed).collect();
-        Gathered { progress: self.progress, arrivals, trouble: self.stopped.or(self.trouble), log: self.log }
+        let arrivals = open.into_iter().chain(open_pulls).chain(said).chain(closed).collect();
+        let trouble = self.stopped.or(self.trouble);
+        let is_whole = trouble.is_none() && self.progress.again.is_empty() && self.progress.words.is_empty();
+        Gathered { progress: self.progress, arrivals, is_whole, trouble, log: self.log }
     }
 
     /// The repository's id and present name.
@@ -168,6 +191,22 @@ impl<'r> Round<'r> {
         Ok((news, next))
     }
 
+    /// A list from its first page to its last, however it moves while it is read: walked until a walk brings nothing new.
+    pub(super) fn whole(&self, rest: &str) -> Result<Vec<Value>, Trouble> {
+        let mut known = Validators::default();
+        let mut found: BTreeMap<u64, Value> = BTreeMap::new();
+        for _ in 0..WALKS {
+            let listing = pages::list(self.github, self.host(), &self.path(rest), &known)?;
+            known = listing.validators;
+            let before = found.len();
+            found.extend(listing.items.into_iter().filter_map(|entry| Some((number(&entry, "id")?, entry))));
+            if listing.requests == 1 || found.len() == before {
+                break;
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
     /// Whether what happens to an issue or pull request can matter here.
     pub(super) fn is_relevant(&self, number: u64, object: &Value, is_pull: bool) -> bool {
         let watched = if is_pull { self.source.pull_requests } else { self.source.issues };
@@ -196,6 +235,7 @@ impl<'r> Round<'r> {
         let arrival = self.arrival(&shown, &format!("i{number}-{at}"), self.listed());
         match object.get("state").and_then(Value::as_str) {
             Some("closed") => self.found.closed.push(arrival),
+            _ if object.get("head").is_some() => self.found.open_pulls.push(arrival),
             _ => self.found.open.push(arrival),
         }
     }
