@@ -95,8 +95,8 @@ fn later_events_wait_behind_the_first_in_order_and_a_stop_overtakes() {
 }
 
 #[rstest]
-#[case::a_stop(|machine: &Machine, issue: u64| drop(machine.says(issue, "mona", "the-loop stop")), false)]
-#[case::a_pause(|machine: &Machine, issue: u64| drop(machine.says(issue, "mona", "the-loop pause")), true)]
+#[case::a_stop(|machine: &Machine, issue: u64| machine.adds(issue, "the-loop stop"), false)]
+#[case::a_pause(|machine: &Machine, issue: u64| machine.adds(issue, "the-loop pause"), true)]
 #[case::a_close(|machine: &Machine, issue: u64| machine.github().close(REPO, issue, "mona"), false)]
 fn what_ends_or_holds_overtakes_what_waits(#[case] act: fn(&Machine, u64), #[case] lives: bool) {
     let machine = asking(Permission::Write);

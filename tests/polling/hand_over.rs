@@ -62,10 +62,10 @@ fn a_machine_that_takes_over_forwards_nothing_old_and_misses_nothing_new() {
     let (a, issue, pull) = left_behind();
     let b = a.another();
     b.takes_files_of(&a);
-    (0..4).for_each(|_| drop(b.next()));
+    b.cycles(4);
     has_taken_over(&b, issue, pull);
     let b = b.restarted();
-    (0..2).for_each(|_| drop(b.next()));
+    b.cycles(2);
     has_taken_over(&b, issue, pull);
 }
 
@@ -93,7 +93,7 @@ fn a_machine_that_polled_the_repository_before_it_took_the_item_over_misses_noth
     b.next();
     b.next();
     b.takes_files_of(&a);
-    (0..4).for_each(|_| drop(b.next()));
+    b.cycles(4);
     assert!(b.heard("old words").is_empty(), "{}", b.terminal.all());
     assert_eq!(b.heard("new words."), [format!("#{issue}")], "{}", b.terminal.all());
     assert_eq!(b.heard("new words there."), [format!("#{pull}")], "{}", b.terminal.all());
@@ -108,7 +108,7 @@ fn a_thread_that_cannot_be_read_at_once_is_read_later() {
         let number = if path == "pulls" { pull } else { issue };
         let thread = format!("/repos/{REPO}/{path}/{number}/comments");
         b.github().fail_next(3, move |asked| asked.path() == thread, Fault::BadGateway);
-        (0..8).for_each(|_| drop(b.next()));
+        b.cycles(8);
         has_taken_over(&b, issue, pull);
     }
 }

@@ -36,7 +36,7 @@ fn q01_with_a_crash_at(change: u64) -> bool {
         machine.issue();
     }
     machine.next();
-    entries.iter().for_each(|(_, number)| drop(machine.github().comment(REPO, *number, "mona", "the-loop start")));
+    entries.iter().for_each(|(_, number)| machine.adds(*number, "the-loop start"));
     machine.next();
     machine.later(second - machine.github().now());
     let say = |machine: &Machine, (id, number): (u64, u64)| {
@@ -69,7 +69,9 @@ fn q02_the_cursor_is_githubs_own_time_however_wrong_ours_is(#[case] ahead: i64) 
     assert_eq!(machine.poll_state().clock_offset_seconds, Some(ahead));
     // Something is said between a request and its answer, and between two requests.
     for (round, name) in ["/issues", "/issues/comments", "/pulls/comments"].into_iter().enumerate() {
-        let say = move |fake: &mut FakeGitHub| drop(fake.comment(REPO, issue, "mona", &format!("said {round}.")));
+        let say = move |fake: &mut FakeGitHub| {
+            fake.comment(REPO, issue, "mona", &format!("said {round}."));
+        };
         machine.github().after_next(list(name), say);
         machine.next();
     }
@@ -104,7 +106,7 @@ fn q05_k15_a_list_that_shifts_while_it_is_read_loses_nothing(#[case] shift: Shif
     let issue = machine.running();
     machine.later(1);
     let first = machine.github().comment(REPO, issue, "mona", "note 000.");
-    (1..130).for_each(|note| drop(machine.github().comment(REPO, issue, "mona", &format!("note {note:03}."))));
+    (1..130).for_each(|note| machine.adds(issue, &format!("note {note:03}.")));
     machine.later(1);
     machine.github().after_next(list("/issues/comments"), move |fake| shift(fake, first));
     machine.next();
@@ -116,12 +118,12 @@ fn q05_k15_a_list_that_shifts_while_it_is_read_loses_nothing(#[case] shift: Shif
 fn q05_the_first_list_of_what_is_labelled_shifts_and_loses_nothing() {
     let machine = Machine::new();
     let issues: Vec<u64> = (0..103).map(|_| machine.issue()).collect();
-    issues.iter().for_each(|issue| drop(machine.github().comment(REPO, *issue, "mona", "the-loop start")));
+    issues.iter().for_each(|issue| machine.adds(*issue, "the-loop start"));
     let first = issues[0];
     machine.later(1);
     machine.github().after_next(list("/issues"), move |fake| fake.unlabel(REPO, first, "mona", LABEL));
     // A hundred threads are read in a cycle.
-    (0..3).for_each(|_| drop(machine.next()));
+    machine.cycles(3);
     let started = machine.terminal.started();
     let missing: Vec<&u64> = issues[1..].iter().filter(|issue| !started.contains(&format!("#{issue}"))).collect();
     assert!(missing.is_empty(), "{missing:?}");
@@ -132,7 +134,7 @@ fn q06_a_page_that_did_not_change_hides_neither_a_change_behind_it_nor_a_new_pag
     let machine = Machine::new();
     let issue = machine.running();
     machine.later(1);
-    let say = |note: u64| drop(machine.github().comment(REPO, issue, "mona", &format!("note {note:03}.")));
+    let say = |note: u64| machine.adds(issue, &format!("note {note:03}."));
     let pages = |status: u16| {
         let is_such = |seen: &crate::fake_github::Seen| seen.path.contains("issues/comments?") && seen.status == status;
         machine.github().count(is_such)
@@ -171,7 +173,7 @@ fn k14_six_hundred_comments_are_heard_once_also_after_a_restart_and_another_life
     let machine = Machine::new();
     let issue = machine.running();
     machine.later(1);
-    let say = |note: u64| drop(machine.github().comment(REPO, issue, "mona", &format!("note {note:03}.")));
+    let say = |note: u64| machine.adds(issue, &format!("note {note:03}."));
     (0..600).for_each(say);
     machine.next();
     let machine = machine.restarted();

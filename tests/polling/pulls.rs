@@ -37,7 +37,7 @@ fn k16_checks_alone_are_heard_also_of_a_new_head_and_of_a_reopened_pull_request(
         let sha = machine.github().repo(REPO).head(pull).to_owned();
         machine.github().check(REPO, &sha, name, "failure");
         // Nothing else changes.
-        (0..3).for_each(|_| drop(machine.next()));
+        machine.cycles(3);
         assert_eq!(machine.terminal.hearers(name), [format!("#{pull}")], "{}", machine.terminal.all());
     };
     fails("first-check");
@@ -66,7 +66,7 @@ fn k16_a_check_of_a_pull_request_with_a_record_of_its_own_is_heard() {
     machine.later(1);
     let sha = machine.github().repo(REPO).head(pull).to_owned();
     machine.github().check(REPO, &sha, "unit-tests", "failure");
-    (0..3).for_each(|_| drop(machine.next()));
+    machine.cycles(3);
     assert_eq!(machine.terminal.hearers("unit-tests"), [format!("#{pull}")]);
 }
 
@@ -81,11 +81,11 @@ fn a_check_that_passes_and_a_review_without_words_say_nothing() {
     machine.github().check(REPO, &sha, "unit-tests", "success");
     machine.github().set_status(REPO, &sha, "ci", "lint-status", "pending");
     machine.github().review(REPO, pull, "mona", "commented", "");
-    (0..3).for_each(|_| drop(machine.next()));
+    machine.cycles(3);
     assert_eq!(machine.terminal.started(), [format!("#{issue}")], "nobody spoke to the pull request");
     machine.later(1);
     machine.github().set_status(REPO, &sha, "ci", "lint-status", "failure");
-    (0..3).for_each(|_| drop(machine.next()));
+    machine.cycles(3);
     assert_eq!(machine.terminal.hearers("lint-status"), [format!("#{pull}")]);
 }
 

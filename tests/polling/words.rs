@@ -70,7 +70,8 @@ fn k21_an_old_stop_does_not_end_what_a_webhook_started_since() {
 fn k21_old_words_that_cannot_be_read_in_the_first_cycle_are_read_later() {
     let machine = Machine::new();
     let issues: Vec<u64> = (0..3).map(|_| machine.issue()).collect();
-    issues.iter().for_each(|issue| drop(machine.says(*issue, "mona", "the-loop start")));
+    issues.iter().for_each(|issue| machine.adds(*issue, "the-loop start"));
+    machine.later(1);
     let thread = format!("/repos/{REPO}/issues/{}/comments", issues[0]);
     machine.github().fail_next(
         1,
@@ -85,7 +86,10 @@ fn k21_old_words_that_cannot_be_read_in_the_first_cycle_are_read_later() {
 }
 
 #[rstest]
-#[case::stop(|machine: &Machine, issue: u64| drop(machine.says(issue, "mona", "the-loop stop")))]
+#[case::stop(|machine: &Machine, issue: u64| {
+    machine.later(1);
+    machine.adds(issue, "the-loop stop");
+})]
 #[case::close(|machine: &Machine, issue: u64| {
     machine.later(1);
     machine.github().close(REPO, issue, "mona");

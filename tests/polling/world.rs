@@ -21,7 +21,7 @@ use the_loop::domain::log::{EventName, LogEntry};
 use the_loop::domain::policy::Policy;
 use the_loop::domain::polling::{Polling, Progress, Source};
 use the_loop::domain::ports::{Clock, Runner};
-use the_loop::domain::reference::{RepoRef, WorkItemRef};
+use the_loop::domain::reference::{RefKey, RepoRef, WorkItemRef};
 use the_loop::domain::signature::TrustedBody;
 use the_loop::domain::time::Time;
 use the_loop::store::testing::CrashBackend;
@@ -208,8 +208,13 @@ impl Machine {
     pub fn survives_a_cycle(&self) -> bool {
         let polled = self.app.poll_all();
         let lanes = self.app.store().read(|tx| tx.lanes());
-        let advance = |lane| self.app.advance(lane, true, 1000).is_ok();
+        let advance = |lane: &RefKey| self.app.advance(lane, true, 1000).is_ok();
         polled.is_ok() && lanes.is_ok_and(|lanes| lanes.iter().all(|(lane, _)| advance(lane)))
+    }
+
+    /// So many cycles, a second apart.
+    pub fn cycles(&self, count: usize) {
+        (0..count).for_each(|_| drop(self.next()));
     }
 
     /// Facts that can be had are asked for, and every lane is worked off as far as it goes now.
@@ -276,6 +281,11 @@ impl Machine {
     pub fn says(&self, number: u64, login: &str, text: &str) -> u64 {
         self.later(1);
         self.github().comment(REPO, number, login, text)
+    }
+
+    /// Mona comments in this very second.
+    pub fn adds(&self, number: u64, text: &str) {
+        self.github().comment(REPO, number, "mona", text);
     }
 
     /// A pull request of mona's that says it closes the issue.

@@ -49,8 +49,10 @@ impl Round<'_> {
             Some(open) => open,
             None => self.all(issue, "/pulls?state=open&sort=updated&direction=asc&per_page=100")?,
         };
-        for pull in open.iter().filter(|pull| self.delivers(pull, issue)) {
-            self.found_state(pull);
+        for pull in &open {
+            if self.delivers(pull, issue) {
+                self.found_state(pull);
+            }
         }
         self.open_pulls = Some(open);
         Ok(())

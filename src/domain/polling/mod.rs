@@ -87,6 +87,16 @@ pub struct Polling {
     pub sources: Vec<Source>,
 }
 
+/// After how many intervals without a cycle polling is taken not to get on.
+const SILENT_INTERVALS: i64 = 5;
+
+impl Polling {
+    /// Whether the last cycle was so long ago that a daemon that polls does not get on.
+    pub fn is_silent(&self, cycled_at: Time, now: Time) -> bool {
+        cycled_at.plus_seconds(SILENT_INTERVALS * i64::from(self.interval_seconds).max(60)) < now
+    }
+}
+
 /// A repository as GitHub names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
