@@ -222,7 +222,9 @@ impl Machine {
         for _ in 0..100 {
             let looked = self.app.look_at_waiting().unwrap();
             let lanes = self.app.store().read(|tx| tx.lanes()).unwrap();
-            lanes.iter().for_each(|(lane, _)| drop(self.app.advance(lane, true, 1000).unwrap()));
+            for (lane, _) in &lanes {
+                self.app.advance(lane, true, 1000).unwrap();
+            }
             let left = self.app.store().read(|tx| tx.lanes()).unwrap();
             if !looked.moved && left == lanes {
                 return;

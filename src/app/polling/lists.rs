@@ -57,8 +57,9 @@ impl Round<'_> {
         take: fn(&mut Self, &Value) -> bool,
         keep: fn(&mut crate::domain::polling::Progress, ListProgress),
     ) {
-        let taken = entries.iter().map(|entry| take(self, entry)).fold(true, |all, taken| all && taken);
-        if let Some(next) = next.filter(|_| taken) {
+        // One that is not taken keeps no other from being.
+        let missed = entries.iter().filter(|entry| !take(self, entry)).count();
+        if let Some(next) = next.filter(|_| missed == 0) {
             keep(&mut self.progress, next);
         }
     }

@@ -99,7 +99,7 @@ impl App {
             let mut followed = Vec::new();
             for key in names(tx, source, progress)? {
                 let items = tx.items_of_repo(&key)?;
-                followed.extend(items.iter().filter_map(|item| follow(item)));
+                followed.extend(items.iter().filter_map(follow));
                 followed.extend(owned(tx, &key)?);
             }
             Ok(followed)

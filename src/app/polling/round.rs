@@ -278,6 +278,7 @@ impl<'r> Round<'r> {
         let (tries, gave_up) = (*tries, *tries > self.policy.max_retries);
         if gave_up {
             self.progress.again.remove(&number);
+            self.progress.words.remove(&number);
         }
         let mut entry =
             LogEntry::warn(EventName::PollItemError).with("error", trouble.to_string()).with("tries", tries);
