@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use the_loop::domain::portable::parse;
+use the_loop::domain::portable::{Command, parse};
 
 use crate::fake_github::Fault;
 use crate::world::{Machine, REPO, reference};
@@ -71,27 +71,26 @@ fn a_machine_that_takes_over_forwards_nothing_old_and_misses_nothing_new() {
 
 #[test]
 fn a_machine_that_polled_the_repository_before_it_took_the_item_over_misses_nothing_either() {
-    let a = Machine::new();
-    let b = a.another();
+    let b = Machine::new();
+    let issue = b.issue();
     b.next();
-    drop(a);
-    let (issue, pull);
-    let a = {
-        let a = b.another();
-        issue = a.running();
-        a
-    };
-    pull = a.pull(issue);
-    a.says(issue, "mona", "old words.");
+    let a = b.another();
     a.next();
+    // Armed on A's command line, of which no list tells B.
+    a.later(1);
+    a.app.command(&reference(issue), &Command::Start, "mona").unwrap();
+    a.settle();
+    let pull = a.pull(issue);
+    a.says(issue, "mona", "old words.");
+    a.cycles(2);
     a.export();
     a.says(issue, "mona", "new words.");
     a.says(pull, "mona", "new words there.");
+    let behind = a.app.now().as_millis() - b.app.now().as_millis();
+    b.clock.turn(behind / 1000);
     // B polls all the while, and the item is none of its own.
-    let ahead = a.github().now() * 1000 - b.app.now().as_millis();
-    b.clock.turn(ahead / 1000);
-    b.next();
-    b.next();
+    b.cycles(2);
+    assert!(b.terminal.started().is_empty());
     b.takes_files_of(&a);
     b.cycles(4);
     assert!(b.heard("old words").is_empty(), "{}", b.terminal.all());

@@ -38,7 +38,8 @@ fn q01_with_a_crash_at(change: u64) -> bool {
     machine.next();
     entries.iter().for_each(|(_, number)| machine.adds(*number, "the-loop start"));
     machine.next();
-    machine.later(second - machine.github().now());
+    let now = machine.github().now();
+    machine.later(second - now);
     let say = |machine: &Machine, (id, number): (u64, u64)| {
         machine.github().comment(REPO, number, "mona", &format!("comment {id}."));
     };

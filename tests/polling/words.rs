@@ -18,6 +18,7 @@ fn k20_a_comment_that_is_edited_or_deleted_runs_nothing(#[case] change: Change) 
     let issue = machine.running();
     let heard = machine.says(issue, "mona", "hello there");
     let unheard = machine.says(issue, "mona", "never mind");
+    machine.later(1);
     change(&machine, unheard);
     machine.next();
     machine.later(1);

@@ -32,7 +32,7 @@ impl Round<'_> {
 
     /// Asks for an item that no list shows.
     pub(super) fn ask_for(&mut self, number: u64) {
-        if self.is_stopped() {
+        if self.is_put_off(number) {
             self.progress.again.entry(number).or_default();
             return;
         }
@@ -120,7 +120,7 @@ impl Round<'_> {
         if let Some(object) = self.objects.get(&number) {
             return Ok(Some(object.clone()));
         }
-        if self.is_stopped() {
+        if self.is_put_off(number) {
             return Err(());
         }
         match self.ask_issue(number) {
@@ -140,7 +140,7 @@ impl Round<'_> {
         if let Some(pull) = self.pulls.get(&number) {
             return Ok(pull.clone());
         }
-        let Some(reference) = self.item(number).filter(|_| !self.is_stopped()) else { return Err(()) };
+        let Some(reference) = self.item(number).filter(|_| !self.is_put_off(number)) else { return Err(()) };
         match items::pull_request(self.github, &reference) {
             Err(trouble) => {
                 self.item_failed(number, trouble);

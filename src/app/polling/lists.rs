@@ -1,5 +1,7 @@
 //! What changed in a repository since the last cycle: three lists, each asked only whether anything is new.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::round::{Round, number};
@@ -69,9 +71,9 @@ impl Round<'_> {
         // Whatever is followed anew is asked for anew.
         let followed: Vec<u64> = self.followed.iter().map(|item| item.number).collect();
         self.progress.asked.retain(|number, _| followed.contains(number));
-        let again: Vec<u64> = self.progress.again.keys().copied().collect();
-        let wanted = wanted(&self.followed, &self.progress);
-        for number in again.into_iter().chain(wanted).filter(|number| !shown.contains(number)) {
+        let mut numbers: BTreeSet<u64> = self.progress.again.keys().copied().collect();
+        numbers.extend(wanted(&self.followed, &self.progress));
+        for number in numbers.into_iter().filter(|number| !shown.contains(number)) {
             self.ask_for(number);
         }
     }

@@ -1,6 +1,6 @@
 //! One cycle of one repository while it is being read: what was asked, and the events that were found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -8,6 +8,7 @@ use super::counted::Counted;
 use crate::app::asking::{items, pages};
 use crate::app::ingest::Arrival;
 use crate::domain::decide::Heard;
+use crate::domain::event::Content;
 use crate::domain::event::listed::{self, Listed};
 use crate::domain::github::{Trouble, Validators, repo_path};
 use crate::domain::ids::DeliveryId;
@@ -35,6 +36,8 @@ pub(super) struct Round<'r> {
     /// The open pull requests, where they were listed.
     pub(super) open_pulls: Option<Vec<Value>>,
     found: Found,
+    /// Items of which something could not be read: they have to wait for the next cycle.
+    failed: BTreeSet<u64>,
     /// After this nothing more is asked in this cycle.
     stopped: Option<Trouble>,
     /// What went wrong with a part, while the rest went on.
@@ -76,7 +79,7 @@ impl<'r> Round<'r> {
         now: Time,
     ) -> Self {
         let (objects, pulls, open_pulls) = (BTreeMap::new(), BTreeMap::new(), None);
-        let (found, stopped, trouble, log) = (Found::default(), None, None, Vec::new());
+        let (found, failed, stopped, trouble, log) = (Found::default(), BTreeSet::new(), None, None, Vec::new());
         Self {
             source,
             policy,
@@ -88,6 +91,7 @@ impl<'r> Round<'r> {
             pulls,
             open_pulls,
             found,
+            failed,
             stopped,
             trouble,
             log,
@@ -165,9 +169,11 @@ impl<'r> Round<'r> {
         let mut handled: BTreeMap<u64, Time> = BTreeMap::new();
         let mut news: BTreeMap<u64, Value> = BTreeMap::new();
         let mut since = known.cursor.since().or(self.progress.first).unwrap_or(self.now);
+        let mut date = None;
         for _ in 0..WALKS {
             let listing = pages::list(self.github, self.host(), &path(since), &next.validators)?;
             next.validators = listing.validators;
+            date = date.or(listing.date);
             let mut moved = false;
             for entry in listing.items {
                 let (Some(id), Some(at)) = (number(&entry, key), time(&entry, "updated_at")) else { continue };
@@ -186,6 +192,7 @@ impl<'r> Round<'r> {
         let mut handled: Vec<(Time, u64)> = handled.into_iter().map(|(id, at)| (at, id)).collect();
         handled.sort_unstable();
         handled.iter().for_each(|(at, id)| next.cursor.handled(*id, *at));
+        next.cursor.read_whole(date.unwrap_or(since));
         let mut news: Vec<Value> = news.into_values().collect();
         news.sort_by_key(|entry| time(entry, "updated_at"));
         Ok((news, next))
@@ -240,14 +247,17 @@ impl<'r> Round<'r> {
         }
     }
 
-    /// Something that was said.
+    /// Something that was said. What a list shows from before the repository was polled is no news, and nobody has to
+    /// decide about it: it would stand in the way of a thread that is read whole.
     pub(super) fn found_said(&mut self, listed: &Listed, id: &str, heard: Heard) {
         let arrival = self.arrival(listed, id, heard);
         let at = match &arrival.event.content {
-            crate::domain::event::Content::Speech(speech) => speech.created_at,
+            Content::Speech(speech) => speech.created_at,
             _ => None,
         };
-        self.found.said.push((at, arrival));
+        if heard.takes(at) {
+            self.found.said.push((at, arrival));
+        }
     }
 
     /// How what a list shows is heard.
@@ -265,6 +275,11 @@ impl<'r> Round<'r> {
         self.stopped.is_some()
     }
 
+    /// Whether an item is not to be asked about any more in this cycle.
+    pub(super) fn is_put_off(&self, number: u64) -> bool {
+        self.is_stopped() || self.failed.contains(&number)
+    }
+
     /// A part could not be read, and the rest goes on.
     pub(super) fn note(&mut self, trouble: Trouble) {
         self.trouble.get_or_insert(trouble);
@@ -273,6 +288,7 @@ impl<'r> Round<'r> {
     /// One item could not be read: it is asked for again, and holds up no other. A limit, or a host that does not answer,
     /// ends the cycle.
     pub(super) fn item_failed(&mut self, number: u64, trouble: Trouble) {
+        self.failed.insert(number);
         let tries = self.progress.again.entry(number).or_default();
         *tries += 1;
         let (tries, gave_up) = (*tries, *tries > self.policy.max_retries);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::lists::id;
-use super::round::{Round, number};
+use super::round::{Round, number, time};
 use crate::domain::decide::Heard;
 use crate::domain::event::{linkage, listed};
 use crate::domain::polling::taken_over;
@@ -37,7 +37,8 @@ impl Round<'_> {
             let listed = listed::review_comment(&self.payload(), &pull, &comment);
             self.found_said(&listed, &id("l", &comment), Heard::TakenOver);
         }
-        let reviews = self.all(number, &format!("/pulls/{number}/reviews?per_page=100"))?;
+        let mut reviews = self.all(number, &format!("/pulls/{number}/reviews?per_page=100"))?;
+        reviews.retain(|review| time(review, "submitted_at").is_some_and(|at| at >= since));
         self.found_reviews(&pull, &reviews, Heard::TakenOver);
         Ok(())
     }
