@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::round::{Round, number};
+use super::round::{Round, number, time};
 use crate::domain::decide::Heard;
 use crate::domain::event::listed;
 use crate::domain::github::Trouble;
@@ -77,6 +77,8 @@ impl Round<'_> {
         let thread = self.whole(&format!("/issues/{number}/comments?per_page=100"));
         let thread = thread.map_err(|trouble| self.item_failed(number, trouble))?;
         if let Some(word) = newest_word(&thread, self.policy) {
+            // The life it begins was nobody else's: there is no thread to take over.
+            self.progress.taken_over.extend(time(word, "created_at").map(|at| (number, at.whole_seconds())));
             let listed = listed::comment(&self.payload(), &object, word);
             self.found_said(&listed, &id("c", word), Heard::LastWord);
         }
