@@ -99,7 +99,7 @@ impl App {
         mut looking: Looking,
         last: bool,
     ) -> Result<Look, StoreError> {
-        let jitter = self.parts.ids.below(1000);
+        let (jitter, desk) = (self.parts.ids.below(1000), Arc::clone(&self.desk));
         self.parts.store.write(move |tx| {
             let now = looking.now;
             let Some(claim) = present_claim(tx, &claimed.claim)? else { return Ok(Look::Progress(Progress::More)) };
@@ -107,7 +107,8 @@ impl App {
             let view = view_of(tx, &claim)?;
             let Some(view) = view else { return Ok(Look::Progress(Progress::Idle)) };
             let work = claimed.work.clone().at(claim.endpoint.clone());
-            let settlement = lane::settle(&view, &work, &done, &looking.settings.policy, now, jitter);
+            let mut settlement = lane::settle(&view, &work, &done, &looking.settings.policy, now, jitter);
+            desk.keep_tellable(&mut settlement.tells, now);
             apply(tx, &claim.lane, &view, &settlement, now)?;
             if settlement.keep_claim {
                 return Ok(Look::Progress(Progress::Waiting(settlement.until)));

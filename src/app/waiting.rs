@@ -62,6 +62,7 @@ impl App {
         let Some(repository) = repository_of(&waiter.item) else {
             return waiting.learns(Learnt::Nothing(fact.clone()));
         };
+        let asked_at = self.now();
         match self.ask(&repository, fact) {
             Ok(learnt) => waiting.learns(learnt),
             // Asking again would bring the same.
@@ -69,7 +70,7 @@ impl App {
             Err(Trouble::Unsent(Unsent::NoToken { .. } | Unsent::UnknownHost { .. })) => {
                 waiting.learns(Learnt::Nothing(fact.clone()))
             }
-            Err(_) => waiting.unanswered(self.now()),
+            Err(_) => waiting.unanswered(asked_at, self.now()),
         }
     }
 

@@ -47,7 +47,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 pub use context::{Context, Setup};
 pub use exit::{Exit, Failure, Kind};
-pub use output::{Output, columns};
+pub use output::{Output, columns, counted};
 
 /// The program's name, as it is typed.
 const NAME: &str = "the-loop";

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::ask::{Asked, ask};
 use super::context::Context;
+use super::counted;
 use super::exit::{Exit, Failure};
 use super::sessions::local_time;
 use super::setting::{owner, reader, setting_of_running};
@@ -123,14 +124,14 @@ fn status_text(status: &Status) -> String {
     };
     format!(
         "sessions   {}{held}\n{facts}effects    {} waiting in {} lanes{oldest}, {} being done\ngiven up   {} effects, {} events\n\
-         portable   {} files to be written\n{}",
+         portable   {} to be written\n{}",
         status.sessions,
         status.waiting,
         status.lanes,
         status.claimed,
         status.dead_letters,
         status.undecidable,
-        status.marks,
+        counted(status.marks, "file"),
         telling_text(status)
     )
 }

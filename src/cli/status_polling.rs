@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::counted;
 use super::sessions::local_time;
 use crate::app::request::PollState;
 use crate::domain::polling::Polling;
@@ -80,7 +81,7 @@ fn state_text(text: &mut String, state: &PollState) {
         let _ = writeln!(text, "  {name}: {trouble}{until}");
     }
     if state.failing_items > 0 {
-        let _ = writeln!(text, "  {name}: {} items could not be read and are asked for again", state.failing_items);
+        let _ = writeln!(text, "  {name}: {} could not be read, asked for again", counted(state.failing_items, "item"));
     }
     if let Some(offset) = state.clock_offset_seconds.filter(|offset| offset.abs() > 5) {
         let way = if offset > 0 { "ahead of" } else { "behind" };
@@ -119,7 +120,7 @@ mod tests {
     fn q08_a_limit_is_shown_with_its_end() {
         let (states, here) = ([limited()], polling("octo/hello", true));
         let seen = Seen::new(&states, &here, None);
-        for part in ["1 repository", "rate limited until", "1 items could not be read", "300 s behind"] {
+        for part in ["1 repository", "rate limited until", "1 item could not be read", "300 s behind"] {
             assert!(seen.text().contains(part), "{part}: {}", seen.text());
         }
         assert!(!seen.is_well());

@@ -43,6 +43,8 @@ pub struct Effect {
     pub attempts: u32,
     /// Not to be tried before this.
     pub not_before: Option<Time>,
+    /// What keeps it waiting: what went wrong with the last try, or what it waits for; for people.
+    pub trouble: Option<String>,
     /// When it was decided.
     pub created_at: Time,
 }

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use super::{Here, leftovers, line};
 use crate::app::runs::StatusView;
 use crate::cli::context::Context;
+use crate::cli::counted;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::visible;
 use crate::domain::run::{Integrity, document};
@@ -75,7 +76,7 @@ fn as_text(view: &StatusView) -> String {
     if let Some((_, count)) = commits {
         row("Commits", format!("{count} since"));
     }
-    row("Changed", format!("{} files", changes.1));
+    row("Changed", counted(changes.1, "file"));
     view.leftovers.iter().for_each(|judged| row("Left behind", judged.line()));
     view.archives.iter().for_each(|name| row("Archived", format!("as {name}: its ending was cut off")));
     text

@@ -38,7 +38,7 @@ pub enum Unfit {
 /// # Errors
 /// The lane would only drop it again.
 pub fn again(letter: &DeadLetter, item: &Item, policy: &Policy) -> Result<Again, Unfit> {
-    let effect = Effect { attempts: 0, not_before: None, ..letter.effect.clone() };
+    let effect = Effect { attempts: 0, not_before: None, trouble: None, ..letter.effect.clone() };
     match &letter.effect.body {
         EffectBody::Deliver { .. } => deliver(effect, item, policy),
         EffectBody::Spawn { endpoint: EndpointRef::Item, generation, .. } => {

@@ -111,7 +111,7 @@ impl Settling<'_> {
         for effect in self.effects() {
             self.log(LogEntry::warn(EventName::DispatchFailed).with("detail", detail), &effect.body);
         }
-        self.retry(false);
+        self.retry(false, detail);
     }
 
     /// Changes the session the work was about.
@@ -203,7 +203,7 @@ impl Settling<'_> {
             });
             self.bury(DeadReason::RetriesExhausted, detail);
         } else {
-            self.retry(for_pull_request);
+            self.retry(for_pull_request, detail);
         }
     }
 
@@ -261,6 +261,7 @@ impl Settling<'_> {
             // Told once when it begins; looking again and finding the same is no news.
             let level = if effect.not_before.is_none() { Level::Warn } else { Level::Debug };
             effect.not_before = Some(until);
+            effect.trouble = Some(why.to_owned());
             let entry = LogEntry::new(EventName::DispatchFailed, level).with("waits", why);
             self.log(entry, &effect.body);
             self.out.again.push(effect);
@@ -268,7 +269,7 @@ impl Settling<'_> {
         self.out.until = Some(until);
     }
 
-    fn retry(&mut self, soon: bool) {
+    fn retry(&mut self, soon: bool, detail: &str) {
         for mut effect in self.effects() {
             effect.attempts += 1;
             let until = match soon {
@@ -276,6 +277,7 @@ impl Settling<'_> {
                 false => retry::after_failure(self.now, effect.attempts, self.jitter),
             };
             effect.not_before = Some(until);
+            effect.trouble = Some(detail.to_owned());
             self.out.until = Some(until);
             self.out.again.push(effect);
         }
