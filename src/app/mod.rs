@@ -38,6 +38,7 @@ pub mod model_eval;
 mod moving;
 pub mod order;
 pub mod perform;
+mod permissions;
 pub mod polling;
 pub mod portable;
 pub mod progress;
@@ -73,6 +74,7 @@ pub struct App {
     earlier: Arc<Earlier>,
     /// The rate limits of hosts, as last seen.
     budgets: Arc<Mutex<BTreeMap<String, Budget>>>,
+    permissions: Arc<permissions::Permissions>,
     /// Held while repositories are polled.
     cycle: Arc<Mutex<()>>,
     /// Held while what waits is looked at.
@@ -117,6 +119,7 @@ impl App {
             heard: Arc::new(Unheard),
             earlier: Arc::default(),
             budgets: Arc::default(),
+            permissions: Arc::default(),
             cycle: Arc::default(),
             asking: Arc::default(),
             desk: Arc::default(),
