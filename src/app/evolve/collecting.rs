@@ -39,6 +39,12 @@ pub struct Classified {
     pub is_new: bool,
 }
 
+/// Files that gave no case, each with why.
+type Refused = Vec<(String, String)>;
+
+/// A file as it was read, and where it came from.
+type Read<T> = (Result<T, String>, Source);
+
 /// What tells a case from others: where it is from and of what.
 type Key = (String, String);
 
@@ -101,7 +107,7 @@ impl Evolve<'_> {
     }
 
     /// Every case of every archive that can be trusted, and what cannot.
-    fn archived(&self) -> Result<(Vec<Case>, Vec<(String, String)>), KeptError> {
+    fn archived(&self) -> Result<(Vec<Case>, Refused), KeptError> {
         let (project, fingerprint) = self.today()?;
         let names = self.files.names(Shelf::Archive)?;
         let is_run = |name: &&String| name.ends_with(".json") && !name.ends_with(".verification.json");
@@ -147,7 +153,7 @@ impl Evolve<'_> {
         &self,
         name: &str,
         read: impl FnOnce(&[u8]) -> Result<T, String>,
-    ) -> Result<Option<(Result<T, String>, Source)>, KeptError> {
+    ) -> Result<Option<Read<T>>, KeptError> {
         let Some(bytes) = self.files.read_kept(Shelf::Archive, name)? else { return Ok(None) };
         Ok(Some((read(&bytes), Source { file: name.to_owned(), digest: hex(&Sha256::digest(&bytes)) })))
     }
