@@ -285,7 +285,7 @@ fn every_command_answers_as_its_rows_say() {
         let rows = || ROWS.iter().filter(|(row, ..)| *row == line || row.starts_with(&format!("{line} ")));
         assert!(rows().any(|row| row.1 != 0), "no failing row for `{line}`");
         // These succeed only beside a daemon, or with a terminal, or on a whole machine, or with a token.
-        let elsewhere = ["start", "restart", "status", "doctor", "sessions attach", "webhook send", "comment"];
+        let elsewhere = ["start", "restart", "status", "doctor", "sessions attach", "webhook send", "comment", "poll"];
         // These take what an earlier one printed, or standard input.
         let of_runs = ["run resume", "run complete", "verify record", "verify exec", "verify evaluate"];
         let of_models = ["model-eval record", "model-eval complete", "model-eval profile", "model-eval compare"];
