@@ -22,6 +22,8 @@ interop: ## install the earlier system, with Python, and let both work on the sa
 	./tests/it/interop/install
 	$(CARGO) test --test it interop
 
+# Many tests wait for terminals, daemons and deadlines more than they compute.
+test: export RUST_TEST_THREADS ?= 4
 test: ## run everything that CI runs
 	$(CARGO) test
 
