@@ -12,7 +12,7 @@ use the_loop::store::testing::CrashBackend;
 
 use super::steps::{Interruption, Moment, Verb, Work};
 use crate::terminal::Terminal;
-use crate::world::HandClock;
+use crate::parts::HandClock;
 
 /// The disk under the store.
 pub struct Power {
