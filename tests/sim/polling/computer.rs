@@ -1,6 +1,5 @@
 //! One machine: its disk, its terminal, its checkout with the portable folder, and the app while it runs.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
@@ -74,7 +73,7 @@ impl Computer {
         self.folder.state().cut_power = Some(Box::new(move || cut(&power, &off)));
         let app = App::new(Parts {
             store,
-            harness_files: Arc::new(the_loop::adapters::harness_files::HarnessFolders::new(&BTreeMap::default())),
+            harness_files: Arc::new(the_loop::adapters::harness_files::HarnessFolders::new(&Default::default())),
             runner: Arc::new(self.terminal.clone()),
             portable: (self.wrap_folder)(self.folder.clone()),
             earlier: Arc::new(()),

@@ -32,6 +32,10 @@ pub struct Issue {
     pub labelled: bool,
     /// When it was last stopped, paused or closed.
     pub disarmed_at: Seconds,
+    /// When a start was said last that is recorded, whether it began something or not.
+    pub started_at: Seconds,
+    /// Whether the newest word is a start that was refused: whoever begins to listen may obey it.
+    pub refused_start: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -121,6 +125,7 @@ pub struct Oracle {
     pub words: BTreeMap<(Place, &'static str), u64>,
     /// Marks of texts that were put in place of others: nobody says them.
     pub edits: BTreeSet<u64>,
+    pub takeovers: u64,
 }
 
 /// What ended or was changed before everything was heard.
@@ -129,6 +134,8 @@ pub const BEGINS: &str = "said while its session begins or changes";
 pub const UNSURE: &str = "held while another machine took over";
 pub const CHANGED: &str = "edited or taken back before it was heard";
 pub const LINKS: &str = "said while its pull request becomes known";
+pub const STALE: &str = "said before a word that only the other machine heard";
+pub const OLD_WORD: &str = "its newest word was refused, and another machine begins to listen";
 pub const TIE: &str = "said in the second of the start";
 pub const HEADS: &str = "a check of a head that was replaced, closed or taken over";
 
@@ -155,7 +162,7 @@ impl Oracle {
         let by_issue = match (issue.state, issue.settled) {
             (State::Unsure, _) => return Fate::Open(UNSURE),
             (_, false) => return Fate::Open(BEGINS),
-            (State::Off, true) => Fate::Never("nobody began its issue"),
+            (State::Off, true) => Fate::Never(OVER),
             (State::Live | State::Paused, true) => Fate::Must,
         };
         match pull {
@@ -168,7 +175,7 @@ impl Oracle {
 
     /// What was to arrive on tickets of `owner` and has not is left open.
     pub fn disrupt(&mut self, owner: Place, typed: &BTreeSet<u64>, why: &'static str) {
-        self.leave_open(typed, why, |message| (message.place.0, message.owner) == (owner.0, Some(owner.1)));
+        self.leave_open(typed, why, |message| message.is_of(owner));
     }
 
     /// What was to arrive and is such, and has not, is left open.
@@ -192,6 +199,7 @@ impl Oracle {
     pub fn word(&mut self, mark: u64, place: Place, word: &'static str, at: Seconds, typed: &BTreeSet<u64>) {
         *self.words.entry((place, word)).or_default() += 1;
         let issue = self.issues[&place].clone();
+        self.issue(place).refused_start = false;
         let fate = match word {
             "start" => self.start(place, &issue, at),
             "resume" => self.resume(place, &issue, at, typed),
@@ -209,20 +217,17 @@ impl Oracle {
         }
         let begins = issue.state != State::Live;
         if !issue.is_open || (begins && !issue.labelled) {
+            self.issue(place).refused_start = true;
             return match issue.settled && issue.state == State::Off {
-                true => Fate::Never("its start is refused"),
+                true => Fate::Never(REFUSED),
                 false => Fate::Open(BEGINS),
             };
         }
+        self.issue(place).started_at = at;
         if begins {
             self.set(place, State::Live);
             // In the same second nobody can tell which was first.
-            for message in self.messages.values_mut() {
-                let here = (message.place.0, message.owner) == (place.0, Some(place.1));
-                if here && message.at == at && matches!(message.fate, Fate::Never("nobody began its issue")) {
-                    message.fate = Fate::Open(TIE);
-                }
-            }
+            self.allow(place, TIE, |message| message.at == at);
         }
         Fate::Must
     }
@@ -233,11 +238,14 @@ impl Oracle {
                 self.set(place, State::Live);
                 Fate::Must
             }
-            (State::Off | State::Live, true) => Fate::Never("nothing is held"),
+            // A machine that only heard of the end by a file still holds what it had.
+            (State::Off, true) if self.takeovers == 0 => Fate::Never("nothing is held"),
+            (State::Live, true) if self.takeovers == 0 => Fate::Never("nothing is held"),
+            (State::Live, true) => Fate::Open(BEGINS),
             // Whoever hears it before the pause refuses it.
             _ => {
                 self.disrupt(place, typed, BEGINS);
-                if issue.state != State::Off {
+                if issue.state != State::Off || self.takeovers > 0 {
                     self.set(place, State::Unsure);
                 }
                 Fate::Open(BEGINS)
@@ -297,12 +305,47 @@ impl Oracle {
 
     /// Another machine goes on. It has to hear of pull requests by itself, and what is held it does not hold.
     pub fn taken_over(&mut self, typed: &BTreeSet<u64>) {
-        let held: Vec<Place> = self.issues.iter().filter(|(_, i)| i.state == State::Paused).map(|(p, _)| *p).collect();
-        for place in held {
-            self.disrupt(place, typed, UNSURE);
-            self.set(place, State::Unsure);
+        self.takeovers += 1;
+        for (place, issue) in self.issues.clone() {
+            match issue.state {
+                State::Paused => {
+                    self.disrupt(place, typed, UNSURE);
+                    self.set(place, State::Unsure);
+                }
+                State::Off if issue.refused_start && self.takeovers == 1 => {
+                    self.set(place, State::Unsure);
+                    self.allow(place, OLD_WORD, |_| true);
+                }
+                // The file names the last start, and this machine has no other baseline; or one from before.
+                State::Live => {
+                    let is_older = |message: &Message| message.at < issue.started_at;
+                    self.leave_open(typed, STALE, |message| message.is_of(place) && is_older(message));
+                    if !issue.settled {
+                        self.allow(place, STALE, is_older);
+                    }
+                }
+                State::Off | State::Unsure => {}
+            }
         }
         self.pulls.values_mut().for_each(|pull| (pull.linked, pull.head_known) = (false, false));
         self.leave_open(typed, HEADS, |message| message.kind == Kind::Check);
     }
+
+    /// What was not to arrive because its issue was over may.
+    fn allow(&mut self, place: Place, why: &'static str, is_such: impl Fn(&Message) -> bool) {
+        for message in self.messages.values_mut().filter(|message| message.is_of(place) && is_such(message)) {
+            if matches!(message.fate, Fate::Never(OVER | REFUSED)) {
+                message.fate = Fate::Open(why);
+            }
+        }
+    }
 }
+
+impl Message {
+    fn is_of(&self, place: Place) -> bool {
+        (self.place.0, self.owner) == (place.0, Some(place.1))
+    }
+}
+
+const OVER: &str = "nobody began its issue";
+const REFUSED: &str = "its start is refused";

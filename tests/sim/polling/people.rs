@@ -29,8 +29,10 @@ impl World {
                 if labelled {
                     fake.label(repo, number, "mona", LABEL);
                 }
-                let disarmed_at = 0;
-                let issue = Issue { state: State::Off, settled: true, is_open: true, labelled, disarmed_at };
+                let (state, settled, is_open) = (State::Off, true, true);
+                let (disarmed_at, started_at, refused_start) = (0, 0, false);
+                let issue =
+                    Issue { state, settled, is_open, labelled, disarmed_at, started_at, refused_start };
                 self.oracle.issues.insert((repo, number), issue);
             }
             self.old_words(&mut fake, repo);

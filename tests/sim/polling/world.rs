@@ -209,9 +209,9 @@ impl World {
             0..=31 => self.people_act(),
             32..=55 => self.deliver_one(),
             56..=67 => self.poll_one(),
-            68..=76 => self.look(),
+            68..=76 => _ = self.look(),
             77..=91 => self.advance_one(),
-            92..=96 => self.tell(),
+            92..=96 => _ = self.tell(),
             97 => {
                 self.calm(3);
                 self.weather();
@@ -265,10 +265,10 @@ impl World {
         }
     }
 
-    fn poll_one(&mut self) -> bool {
+    fn poll_one(&mut self) {
         let sources = sources();
         let source = self.rng.pick(&sources).clone();
-        self.poll(&source)
+        self.poll(&source);
     }
 
     /// Whether the cycle read everything.
@@ -399,6 +399,9 @@ impl World {
         self.drain();
         self.computers[self.on].export();
         pull(&self.computers[self.on].folder, &self.computers[1 - self.on].folder);
+        // Both are looked at.
+        self.on = 1 - self.on;
+        self.boot();
     }
 
     fn deliver_all(&mut self) {
