@@ -15,10 +15,18 @@ use crate::oracle::{Fate, Figures, Message, State};
 use crate::people::REPOSITORIES;
 use crate::world::World;
 
-/// The marks in a text.
+/// The marks in a text. A check is named at its beginning and says its name again.
 pub fn marks(text: &str) -> Vec<u64> {
-    let parts = text.split("say-").skip(1);
-    parts.filter_map(|part| part.split_once("-end")?.0.parse().ok()).collect()
+    let mut parts = text.split("say-");
+    let mut before = parts.next().unwrap_or_default();
+    let mut marks = Vec::new();
+    for part in parts {
+        let mark = part.split_once("-end").and_then(|(mark, _)| mark.parse().ok());
+        let again = |mark: &u64| !before.ends_with("check: ") && text.contains(&format!("check: say-{mark}-end"));
+        marks.extend(mark.filter(|mark| !again(mark)));
+        before = part;
+    }
+    marks
 }
 
 /// What was typed, by mark: the panes that got it.
@@ -160,7 +168,7 @@ fn converges(world: &World) -> Vec<String> {
     let mut violations: Vec<String> = other
         .map(|name| format!("both checkouts converge: {name} is {:?} and {:?}", ours.get(name), theirs.get(name)))
         .collect();
-    let begun = world.oracle.words.keys().filter(|(_, word)| *word == "stop").map(|(place, _)| *place);
+    let begun = world.oracle.issues.iter().filter(|(_, issue)| issue.state == State::Live).map(|(place, _)| *place);
     for (repo, number) in begun {
         let item = WorkItemRef::parse(&format!("github:{repo}#{number}")).expect("a reference");
         if !ours.contains_key(&item.slug().file_name()) {
@@ -168,6 +176,21 @@ fn converges(world: &World) -> Vec<String> {
         }
     }
     violations
+}
+
+/// What both machines noted and typed, for a look at a single seed.
+pub fn trail(world: &World) -> String {
+    let mut lines = Vec::new();
+    for computer in &world.computers {
+        let app = computer.app.as_ref().expect("both are on in the end");
+        let journal = app.store().read(|tx| tx.journal(0, usize::MAX)).expect("the journal can be read");
+        let entry = |(_, at, entry): &(_, the_loop::domain::time::Time, the_loop::domain::log::LogEntry)| {
+            format!("journal {} {at} {} {:?}", computer.name, entry.event.as_str(), entry.fields)
+        };
+        lines.extend(journal.iter().map(entry));
+        lines.extend(computer.typed().into_iter().map(|(pane, text)| format!("typed {} {pane} {text:?}", computer.name)));
+    }
+    lines.join("\n")
 }
 
 pub fn figures(world: &World) -> Figures {

@@ -270,6 +270,8 @@ impl Oracle {
     pub fn closed(&mut self, place: Place, is_open: bool, at: Seconds, typed: &BTreeSet<u64>) {
         self.issue(place).is_open = is_open;
         match is_open {
+            // What was closed for a moment only, a list does not show.
+            true if !self.issues[&place].settled => self.set(place, State::Unsure),
             true => self.issue(place).settled = false,
             false => self.disarm(place, "close", at, typed),
         }

@@ -189,6 +189,8 @@ impl World {
         self.ids.retain(|known| known.0 != number);
         let typed = self.typed();
         self.oracle.changed(number, &typed);
+        // What is edited in its own second looks as if it had been said so.
+        fake.advance(1);
         let edit = self.next_mark();
         match (kind, self.rng.chance(70)) {
             (Kind::Review, _) => fake.dismiss(repo, id, "mona"),

@@ -107,6 +107,7 @@ impl World {
             world.step();
         }
         world.end();
+        world.note(|| invariants::trail(&world));
         let violations = invariants::check(&world);
         if violations.is_empty() { Ok(invariants::figures(&world)) } else { Err(violations) }
     }
