@@ -133,12 +133,7 @@ fn obey(
         (Command::Resume | Command::Other(_), _) => return Applied::Refused(DropReason::NotApplicable, None),
         (Command::Start | Command::Pause | Command::Stop, _) => {}
     }
-    let begins = control.command == Command::Start && draft.item(owner).is_some_and(is_over_elsewhere);
     record(draft, owner, control);
-    if begins {
-        let item = draft.item_mut(owner);
-        item.baseline = item.baseline.max(control.at());
-    }
     match &control.command {
         Command::Start | Command::Resume => release(draft, owner),
         Command::Pause => hold(draft, owner),
@@ -146,11 +141,6 @@ fn obey(
         Command::Other(_) => {}
     }
     Applied::Acted
-}
-
-/// Whether another machine heard a stop or a close, which only holds what lives here: a start begins a life all the same.
-fn is_over_elsewhere(item: &Item) -> bool {
-    item.held_by_adoption && item.sections.control.as_ref().is_none_or(|control| control.command == Command::Stop)
 }
 
 fn start(

@@ -36,6 +36,10 @@ pub struct Issue {
     pub started_at: Seconds,
     /// Whether the newest word is a start that was refused: whoever begins to listen may obey it.
     pub refused_start: bool,
+    /// Whether each machine may have a session: a word that it only knows by a file holds it, and ends nothing.
+    pub lives_on: [bool; 2],
+    /// Whether it was stopped or closed since everything was heard.
+    pub ends: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -125,7 +129,11 @@ pub struct Oracle {
     pub words: BTreeMap<(Place, &'static str), u64>,
     /// Marks of texts that were put in place of others: nobody says them.
     pub edits: BTreeSet<u64>,
-    pub takeovers: u64,
+    /// Which machine is on.
+    pub on: usize,
+    /// When everything was heard last.
+    settled_at: Seconds,
+    takeovers: u64,
 }
 
 /// What ended or was changed before everything was heard.
@@ -134,6 +142,7 @@ pub const BEGINS: &str = "said while its session begins or changes";
 pub const UNSURE: &str = "held while another machine took over";
 pub const CHANGED: &str = "edited or taken back before it was heard";
 pub const LINKS: &str = "said while its pull request becomes known";
+pub const HELD: &str = "held by a machine that knows of the end by a file only";
 pub const STALE: &str = "said before a word that only the other machine heard";
 pub const OLD_WORD: &str = "its newest word was refused, and another machine begins to listen";
 pub const TIE: &str = "said in the second of the start";
@@ -162,6 +171,7 @@ impl Oracle {
         let by_issue = match (issue.state, issue.settled) {
             (State::Unsure, _) => return Fate::Open(UNSURE),
             (_, false) => return Fate::Open(BEGINS),
+            (State::Off, true) if issue.lives_on[self.on] => return Fate::Open(HELD),
             (State::Off, true) => Fate::Never(OVER),
             (State::Live | State::Paused, true) => Fate::Must,
         };
@@ -217,8 +227,9 @@ impl Oracle {
         }
         let begins = issue.state != State::Live;
         if !issue.is_open || (begins && !issue.labelled) {
+            let settled = std::mem::replace(&mut self.issue(place).settled, false);
             self.issue(place).refused_start = true;
-            return match issue.settled && issue.state == State::Off {
+            return match settled && issue.state == State::Off && !issue.lives_on[self.on] {
                 true => Fate::Never(REFUSED),
                 false => Fate::Open(BEGINS),
             };
@@ -238,14 +249,13 @@ impl Oracle {
                 self.set(place, State::Live);
                 Fate::Must
             }
-            // A machine that only heard of the end by a file still holds what it had.
-            (State::Off, true) if self.takeovers == 0 => Fate::Never("nothing is held"),
+            (State::Off, true) if !issue.lives_on[self.on] => Fate::Never("nothing is held"),
             (State::Live, true) if self.takeovers == 0 => Fate::Never("nothing is held"),
             (State::Live, true) => Fate::Open(BEGINS),
             // Whoever hears it before the pause refuses it.
             _ => {
                 self.disrupt(place, typed, BEGINS);
-                if issue.state != State::Off || self.takeovers > 0 {
+                if issue.state != State::Off || issue.lives_on[self.on] {
                     self.set(place, State::Unsure);
                 }
                 Fate::Open(BEGINS)
@@ -261,6 +271,7 @@ impl Oracle {
             _ => {
                 self.disrupt(place, typed, ENDS);
                 self.set(place, State::Off);
+                self.issue(place).ends = true;
             }
         }
         self.issue(place).disarmed_at = at;
@@ -278,7 +289,9 @@ impl Oracle {
     }
 
     fn set(&mut self, place: Place, state: State) {
+        let on = self.on;
         let issue = self.issue(place);
+        issue.lives_on[on] |= matches!(state, State::Live | State::Unsure);
         (issue.state, issue.settled) = (state, false);
         for ((repo, _), pull) in &mut self.pulls {
             if *repo == place.0 && pull.owner == Some(place.1) {
@@ -295,9 +308,26 @@ impl Oracle {
         self.pulls.get_mut(&place).expect("a pull request")
     }
 
+    /// The label that decides who may begin comes or goes.
+    pub fn relabelled(&mut self, place: Place) {
+        let issue = self.issue(place);
+        issue.labelled = !issue.labelled;
+        // A start that was not heard yet is judged by the label of when it is.
+        if issue.refused_start && !issue.settled {
+            self.set(place, State::Unsure);
+            self.allow(place, OLD_WORD, |_| true);
+        }
+        self.issue(place).settled = false;
+    }
+
     /// Everything was heard, and everything that follows was done.
-    pub fn settle(&mut self) {
-        self.issues.values_mut().for_each(|issue| issue.settled = true);
+    pub fn settle(&mut self, now: Seconds) {
+        self.settled_at = now;
+        for issue in self.issues.values_mut() {
+            issue.settled = true;
+            issue.lives_on[self.on] &= !std::mem::take(&mut issue.ends) || issue.state != State::Off;
+            issue.lives_on[self.on] |= matches!(issue.state, State::Live | State::Unsure);
+        }
         for ((repo, _), pull) in &mut self.pulls {
             let state = pull.owner.map(|owner| self.issues[&(*repo, owner)].state);
             pull.linked |= matches!(state, Some(State::Live | State::Paused));
@@ -306,8 +336,9 @@ impl Oracle {
     }
 
     /// Another machine goes on. It has to hear of pull requests by itself, and what is held it does not hold.
-    pub fn taken_over(&mut self, typed: &BTreeSet<u64>) {
-        self.takeovers += 1;
+    pub fn taken_over(&mut self, to: usize, typed: &BTreeSet<u64>) {
+        (self.takeovers, self.on) = (self.takeovers + 1, to);
+        let settled_at = self.settled_at;
         for (place, issue) in self.issues.clone() {
             match issue.state {
                 State::Paused => {
@@ -326,6 +357,7 @@ impl Oracle {
                         self.allow(place, STALE, is_older);
                     }
                 }
+                State::Off if issue.lives_on[to] => self.allow(place, HELD, |message| message.at >= settled_at),
                 State::Off | State::Unsure => {}
             }
         }

@@ -29,10 +29,17 @@ impl World {
                 if labelled {
                     fake.label(repo, number, "mona", LABEL);
                 }
-                let (state, settled, is_open) = (State::Off, true, true);
-                let (disarmed_at, started_at, refused_start) = (0, 0, false);
-                let issue =
-                    Issue { state, settled, is_open, labelled, disarmed_at, started_at, refused_start };
+                let issue = Issue {
+                    state: State::Off,
+                    settled: true,
+                    is_open: true,
+                    labelled,
+                    disarmed_at: 0,
+                    started_at: 0,
+                    refused_start: false,
+                    lives_on: [false; 2],
+                    ends: false,
+                };
                 self.oracle.issues.insert((repo, number), issue);
             }
             self.old_words(&mut fake, repo);
@@ -246,8 +253,7 @@ impl World {
                     true => fake.unlabel(issue.0, issue.1, "mona", LABEL),
                     false => fake.label(issue.0, issue.1, "mona", LABEL),
                 }
-                let known = self.oracle.issue(issue);
-                (known.labelled, known.settled) = (!labelled, false);
+                self.oracle.relabelled(issue);
             }
             _ => fake.edit_body(issue.0, issue.1, "mona", "please, now"),
         }

@@ -324,7 +324,7 @@ impl World {
             self.drain();
             self.pass(1000);
         }
-        self.oracle.settle();
+        self.oracle.settle(self.now / 1000);
         let temper = self.plan.temper;
         self.computers[self.on].behave(temper);
     }
@@ -377,7 +377,7 @@ impl World {
         let to = 1 - self.on;
         pull(&self.computers[self.on].folder, &self.computers[to].folder);
         self.on = to;
-        self.oracle.taken_over(&typed);
+        self.oracle.taken_over(to, &typed);
     }
 
     /// Everything arrives, everything behaves, what is held goes on; then the other machine has a look, and gives back.
