@@ -172,6 +172,20 @@ fn a_check_is_about_the_pull_request_that_is_ours() {
 }
 
 #[test]
+fn k72_a_failed_check_is_seen_so_that_another_machine_does_not_forward_it_again() {
+    let mut rows = Rows::new().with_live(7);
+    rows.take(&comment(70, pull_request(16, Some(7)), "mona", 9, "x"), 9);
+    rows.seen.clear();
+    let mut taken_over = Rows::new();
+    taken_over.view = rows.view.clone();
+    assert_eq!(rows.take(&failed_check(16, "ab1"), 10).verdict, Verdict::Accepted);
+    assert_eq!(rows.seen, ["check_ab1"]);
+    taken_over.view.seen.insert(issue(7).key());
+    let again = taken_over.take(&failed_check(16, "ab1"), 11);
+    assert_eq!(again.verdict, Verdict::Dropped(DropReason::SameEvent));
+}
+
+#[test]
 fn a_branch_hint_counts_when_its_issue_is_known_and_is_asked_for_when_not() {
     let mut hinted = pull_request(16, None);
     hinted.head.as_mut().unwrap().branch = "feature/issue-7".into();

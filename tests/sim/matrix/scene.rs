@@ -19,8 +19,8 @@ use super::stage::{Power, Stage};
 use super::steps::{Interruption, Moment, Operation, Work};
 use crate::folder::Folder;
 use crate::github::{GitHub, marker};
-use crate::terminal::{Temper, Terminal};
 use crate::parts::{self, CountedIds, HandClock};
+use crate::terminal::{Temper, Terminal};
 
 /// What one run is about.
 #[derive(Clone, Copy)]

@@ -155,7 +155,8 @@ fn told_once(world: &World) -> Vec<String> {
 }
 
 fn fits_together(world: &World) -> Vec<String> {
-    let found = apps(world).flat_map(|app| app.store().read(|tx| the_loop::store::check(tx)).expect("it can be checked"));
+    let found =
+        apps(world).flat_map(|app| app.store().read(|tx| the_loop::store::check(tx)).expect("it can be checked"));
     found.map(|finding| format!("the store fits together: {finding:?}")).collect()
 }
 
@@ -188,7 +189,9 @@ pub fn trail(world: &World) -> String {
             format!("journal {} {at} {} {:?}", computer.name, entry.event.as_str(), entry.fields)
         };
         lines.extend(journal.iter().map(entry));
-        lines.extend(computer.typed().into_iter().map(|(pane, text)| format!("typed {} {pane} {text:?}", computer.name)));
+        lines.extend(
+            computer.typed().into_iter().map(|(pane, text)| format!("typed {} {pane} {text:?}", computer.name)),
+        );
     }
     lines.join("\n")
 }

@@ -23,6 +23,9 @@ mod rng;
 #[allow(dead_code)]
 mod terminal;
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 mod computer;
 mod invariants;
 mod mail;
@@ -44,11 +47,22 @@ fn seeds(default: u64) -> Vec<u64> {
 }
 
 fn run(plan: &Plan, count: u64) {
-    let mut total = Figures::default();
     let seeds = seeds(count);
-    let mut failed = Vec::new();
-    for seed in &seeds {
-        match World::run(plan, *seed) {
+    let (next, outcomes) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(seeds.len());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    let outcome = World::run(plan, *seed);
+                    outcomes.lock().unwrap().push((*seed, outcome));
+                }
+            });
+        }
+    });
+    let (mut total, mut failed) = (Figures::default(), Vec::new());
+    for (seed, outcome) in outcomes.into_inner().unwrap() {
+        match outcome {
             Ok(figures) => total.add(&figures),
             Err(violations) => failed.push(format!("seed {seed}:\n{}", violations.join("\n"))),
         }

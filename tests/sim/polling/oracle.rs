@@ -229,6 +229,10 @@ impl Oracle {
         if !issue.is_open || (begins && !issue.labelled) {
             let settled = std::mem::replace(&mut self.issue(place).settled, false);
             self.issue(place).refused_start = true;
+            if issue.lives_on[self.on] {
+                // What is held goes on, whatever decides who may begin.
+                self.set(place, State::Unsure);
+            }
             return match settled && issue.state == State::Off && !issue.lives_on[self.on] {
                 true => Fate::Never(REFUSED),
                 false => Fate::Open(BEGINS),
@@ -266,6 +270,11 @@ impl Oracle {
     fn disarm(&mut self, place: Place, word: &str, at: Seconds, typed: &BTreeSet<u64>) {
         let state = self.issues[&place].state;
         match (word, state) {
+            // Heard before the start, it beats it.
+            ("pause", State::Live) if !self.issues[&place].settled => {
+                self.disrupt(place, typed, BEGINS);
+                self.set(place, State::Unsure);
+            }
             ("pause", State::Live) => self.set(place, State::Paused),
             ("pause", _) => self.issue(place).settled = false,
             _ => {
@@ -345,7 +354,7 @@ impl Oracle {
                     self.disrupt(place, typed, UNSURE);
                     self.set(place, State::Unsure);
                 }
-                State::Off if issue.refused_start && self.takeovers == 1 => {
+                State::Off if issue.refused_start => {
                     self.set(place, State::Unsure);
                     self.allow(place, OLD_WORD, |_| true);
                 }
@@ -353,9 +362,9 @@ impl Oracle {
                 State::Live => {
                     let is_older = |message: &Message| message.at < issue.started_at;
                     self.leave_open(typed, STALE, |message| message.is_of(place) && is_older(message));
-                    if !issue.settled {
-                        self.allow(place, STALE, is_older);
-                    }
+                    // Checks of what is over are seen by nobody, and this machine may have had no end in between.
+                    let is_unheard = |message: &Message| message.kind == Kind::Check && issue.lives_on[to];
+                    self.allow(place, STALE, |m| is_older(m) && (!issue.settled || is_unheard(m)));
                 }
                 State::Off if issue.lives_on[to] => self.allow(place, HELD, |message| message.at >= settled_at),
                 State::Off | State::Unsure => {}

@@ -34,7 +34,9 @@ impl Wire {
 
     fn changed(&self, path: &str) -> String {
         let path = path.replace("per_page=100", PAGE);
-        let Some((before, rest)) = path.split_once("?since=").filter(|_| self.bug == Bug::NoOverlap) else { return path };
+        let Some((before, rest)) = path.split_once("?since=").filter(|_| self.bug == Bug::NoOverlap) else {
+            return path;
+        };
         let (since, rest) = rest.split_once('&').unwrap_or((rest, ""));
         let since: jiff::Timestamp = since.parse().expect("a time");
         let later = since + jiff::SignedDuration::from_secs(the_loop::domain::polling::OVERLAP_SECONDS + 1);
