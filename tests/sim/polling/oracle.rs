@@ -171,7 +171,8 @@ impl Oracle {
         let by_issue = match (issue.state, issue.settled) {
             (State::Unsure, _) => return Fate::Open(UNSURE),
             (_, false) => return Fate::Open(BEGINS),
-            (State::Off, true) if issue.lives_on[self.on] => return Fate::Open(HELD),
+            // A machine that is off meanwhile goes on with the session, and the beginning, that it has.
+            (State::Off, true) if issue.lives_on != [false; 2] => return Fate::Open(HELD),
             (State::Off, true) => Fate::Never(OVER),
             (State::Live | State::Paused, true) => Fate::Must,
         };
@@ -233,7 +234,7 @@ impl Oracle {
                 // What is held goes on, whatever decides who may begin.
                 self.set(place, State::Unsure);
             }
-            return match settled && issue.state == State::Off && !issue.lives_on[self.on] {
+            return match settled && issue.state == State::Off && issue.lives_on == [false; 2] {
                 true => Fate::Never(REFUSED),
                 false => Fate::Open(BEGINS),
             };
