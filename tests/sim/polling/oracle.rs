@@ -349,6 +349,9 @@ impl Oracle {
     pub fn taken_over(&mut self, to: usize, typed: &BTreeSet<u64>) {
         (self.takeovers, self.on) = (self.takeovers + 1, to);
         let settled_at = self.settled_at;
+        for issue in self.issues.values_mut() {
+            issue.lives_on[to] |= matches!(issue.state, State::Live | State::Unsure);
+        }
         for (place, issue) in self.issues.clone() {
             match issue.state {
                 State::Paused => {
