@@ -1,6 +1,6 @@
 # Every target says what it does; `make` prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build corpus interop test matrix lint docs demo demo-run demo-poll bench install
+.PHONY: help setup build corpus interop test matrix mutations lint docs demo demo-run demo-poll bench install
 
 CARGO ?= cargo
 # Only what is not run as root needs to ask for it.
@@ -27,6 +27,9 @@ test: ## run everything that CI runs
 
 matrix: ## print what becomes of every operation, interrupted at every step
 	$(CARGO) test --quiet --test sim matrix -- --nocapture
+
+mutations: ## plant defects in a copy, one by one, and see the suite of runs find each; up to 40 minutes
+	$(CARGO) test --quiet --test mutations every_defect -- --ignored --nocapture
 
 lint: ## formatting, clippy and documentation, warnings as errors
 	$(CARGO) fmt --all -- --check

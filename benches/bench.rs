@@ -1,7 +1,7 @@
 //! What the product does per second, in one run on one machine: `make bench`.
 //!
 //! Every row stands beside its target; what is measured, and how, says `docs/performance.md`. One part alone:
-//! `cargo bench -- accepting` (or `floor`, `null`, `panes`, `commands`, `owners`, `exporting`).
+//! `cargo bench -- accepting` (or `floor`, `null`, `panes`, `commands`, `owners`, `exporting`, `polling`).
 #![allow(clippy::print_stdout)]
 
 #[path = "support/accepting.rs"]
@@ -10,6 +10,9 @@ mod accepting;
 mod commands;
 #[path = "support/exporting.rs"]
 mod exporting;
+#[allow(dead_code, unused_imports, reason = "shared with the tests")]
+#[path = "../tests/support/fake_github/mod.rs"]
+mod fake_github;
 #[path = "support/floor.rs"]
 mod floor;
 #[path = "support/home.rs"]
@@ -25,6 +28,8 @@ mod panes;
 #[expect(dead_code, reason = "shared with the tests, which use every shape")]
 #[path = "../tests/support/payloads.rs"]
 mod payloads;
+#[path = "support/polling.rs"]
+mod polling;
 #[path = "support/report.rs"]
 mod report;
 
@@ -34,13 +39,14 @@ use report::Row;
 type Part = fn() -> anyhow::Result<Vec<Row>>;
 
 /// The parts by name, in the order of running: what is compared stands close together.
-const PARTS: [(&str, Part); 7] = [
+const PARTS: [(&str, Part); 8] = [
     ("floor", floor::rows),
     ("null", || null_door::rows(50_000)),
     ("accepting", accepting::rows),
     ("owners", owners::rows),
     ("commands", commands::rows),
     ("exporting", exporting::rows),
+    ("polling", polling::rows),
     ("panes", panes::rows),
 ];
 

@@ -28,7 +28,7 @@ fn a_page_that_differs_is_found() {
 
 /// The ids of findings in a source text: whole string literals `"area.kind"` of a known area.
 fn ids(source: &str) -> Vec<&str> {
-    const AREAS: [&str; 11] = [
+    const AREAS: [&str; 12] = [
         "configuration",
         "state",
         "log",
@@ -40,6 +40,7 @@ fn ids(source: &str) -> Vec<&str> {
         "portable",
         "git",
         "github",
+        "runs",
     ];
     let is_id = |text: &&str| {
         let kind = text.split_once('.').filter(|(area, _)| AREAS.contains(area)).map(|(_, kind)| kind);
@@ -49,7 +50,7 @@ fn ids(source: &str) -> Vec<&str> {
 }
 
 /// Kinds that say that all is well; nobody looks them up.
-const WELL: [&str; 14] = [
+const WELL: [&str; 15] = [
     "configuration.file",
     "configuration.harness",
     "daemon.runs",
@@ -58,6 +59,7 @@ const WELL: [&str; 14] = [
     "portable.readable",
     "receiver.reachable",
     "receiver.secret",
+    "runs.sound",
     "sessions.sound",
     "state.none",
     "state.private",
@@ -139,11 +141,16 @@ fn the_page_about_runs_says_what_holds() {
 fn every_test_that_the_page_about_runs_names_is_there() {
     let text = page("docs/runs.md");
     let table = text.split("| acceptance | test |").nth(1).unwrap();
-    let files =
-        ["mod", "evidence", "files", "identity", "kill", "resume"].map(|name| format!("tests/it/runs/{name}.rs"));
+    let files = ["mod", "evidence", "files", "identity", "kill", "resume", "skill"]
+        .map(|name| format!("tests/it/runs/{name}.rs"));
     let more = [
         "tests/drift.rs",
+        "tests/mutations.rs",
+        "tests/it/program/runs.rs",
+        "tests/it/program/outside.rs",
         "src/domain/run/command_tests.rs",
+        "src/domain/run/told.rs",
+        "src/domain/skill/page.rs",
         "src/domain/verdict/tests.rs",
         "src/domain/profile/mod.rs",
         "src/domain/profile/choice.rs",
@@ -154,5 +161,21 @@ fn every_test_that_the_page_about_runs_names_is_there() {
     assert!(names.len() > 15, "{names:?}");
     for name in names {
         assert!(sources.contains(&format!("fn {name}(")), "{name}");
+    }
+}
+
+#[test]
+fn every_test_that_the_pages_about_evaluations_and_evolution_name_is_there() {
+    for (text, sources) in [
+        ("docs/model-eval.md", ["src/domain/model_eval/tests.rs", "tests/it/runs/model_eval.rs"]),
+        ("docs/evolve.md", ["src/domain/evolve/tests.rs", "tests/it/runs/evolve.rs"]),
+    ] {
+        let (text, sources) = (page(text), sources.map(page).concat());
+        let table = text.split("| rule | test |").nth(1).unwrap();
+        let names: Vec<&str> = table.split('`').filter(|name| name.contains('_') && !name.contains("SAMPLE")).collect();
+        assert!(names.len() > 10, "{names:?}");
+        for name in names {
+            assert!(sources.contains(&format!("fn {name}(")), "{name}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Commands as a person waits for them: whole processes, from start to end.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
@@ -37,11 +37,15 @@ fn time(home: &Home, args: &[&str], times: usize) -> anyhow::Result<Duration> {
 
 /// How long a command takes that must succeed.
 pub fn once(home: &Home, args: &[&str]) -> anyhow::Result<Duration> {
-    let mut command = home.command(PROGRAM, args);
+    timed(&mut home.command(PROGRAM, args))
+}
+
+/// The same of a command that was prepared.
+pub fn timed(command: &mut Command) -> anyhow::Result<Duration> {
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
     let status = command.status()?;
     let took = began.elapsed();
-    ensure!(status.success(), "{args:?} ended with {status}");
+    ensure!(status.success(), "{command:?} ended with {status}");
     Ok(took)
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -17,9 +17,9 @@ use crate::domain::reference::hex;
 /// How much of the end of what was printed is kept, bytes.
 const TAIL: u64 = 2048;
 /// Exit code of a command that ran out of time.
-const OUT_OF_TIME: i64 = 124;
+pub(super) const OUT_OF_TIME: i64 = 124;
 /// Exit code of a command that could not be run.
-const NOT_RUN: i64 = 127;
+pub(super) const NOT_RUN: i64 = 127;
 
 /// Runs commands in a folder.
 #[derive(Debug)]
@@ -34,11 +34,7 @@ impl CheckRunner {
     }
 
     fn run_into(&self, argv: &[String], limit: Duration, output: &File) -> io::Result<i64> {
-        let (name, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut command = Command::new(name);
-        command.args(arguments).current_dir(&self.root).process_group(0).stdin(Stdio::null());
-        command.stdout(output.try_clone()?).stderr(output.try_clone()?);
-        let mut child = command.spawn()?;
+        let mut child = command(&self.root, argv, output)?.spawn()?;
         let (pid, (ended, end)) = (child.id(), mpsc::channel());
         std::thread::Builder::new().name("check".into()).spawn(move || {
             // Nobody listens any more when the limit has passed.
@@ -55,7 +51,17 @@ impl CheckRunner {
     }
 }
 
-fn code(status: &ExitStatus) -> i64 {
+/// A program in a folder and in a process group of its own, without a shell and without input.
+pub(super) fn command(root: &Path, argv: &[String], output: &File) -> io::Result<Command> {
+    let (name, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(name);
+    command.args(arguments).current_dir(root).process_group(0).stdin(Stdio::null());
+    command.stdout(output.try_clone()?).stderr(output.try_clone()?);
+    Ok(command)
+}
+
+/// The exit code as a shell would say it.
+pub(super) fn code(status: &ExitStatus) -> i64 {
     status.code().map_or_else(|| 128 + i64::from(status.signal().unwrap_or(0)), i64::from)
 }
 

@@ -24,6 +24,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub struct WorkTree {
     top: PathBuf,
     environment: Vec<(OsString, OsString)>,
+    limit: Duration,
 }
 
 impl WorkTree {
@@ -32,7 +33,7 @@ impl WorkTree {
     /// # Errors
     /// There is no git, no repository, or one without files.
     pub fn find(at: &Path, environment: &[(OsString, OsString)]) -> Result<Self, GitError> {
-        let mut tree = Self { top: at.to_owned(), environment: clean(environment) };
+        let mut tree = Self { top: at.to_owned(), environment: clean(environment), limit: LIMIT };
         let found = tree.run(&["rev-parse", "--is-bare-repository", "--is-inside-work-tree"], &[]);
         let output = match found {
             Err(GitError::Failed { said, .. }) if said.contains("not a git repository") => {
@@ -61,10 +62,15 @@ impl WorkTree {
         tree
     }
 
+    /// The same working tree, for calls that may take longer.
+    pub(super) fn patient(&self, limit: Duration) -> Self {
+        Self { limit, ..self.clone() }
+    }
+
     /// Runs git once at the top.
     pub(super) fn answer(&self, args: &[&str], input: &[u8]) -> Result<Output, GitError> {
         let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
-        let (dir, environment, limit) = (self.top.as_path(), self.environment.as_slice(), LIMIT);
+        let (dir, environment, limit) = (self.top.as_path(), self.environment.as_slice(), self.limit);
         Call { dir, args: &args, environment, limit, input: Input::Bytes(input) }.answer()
     }
 

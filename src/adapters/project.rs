@@ -61,6 +61,16 @@ impl ProjectTree {
         &self.root
     }
 
+    /// Its working tree, where it has one.
+    pub(super) const fn work_tree(&self) -> Option<&WorkTree> {
+        self.tree.as_ref()
+    }
+
+    /// What git refused, with what to do.
+    pub(super) fn refused(&self, error: &GitError) -> ProjectError {
+        refused(error, &self.root)
+    }
+
     fn line(&self, args: &[&str]) -> Result<Option<String>, ProjectError> {
         let Some(tree) = &self.tree else { return Ok(None) };
         let output = tree.answer(args, &[]).map_err(|error| refused(&error, &self.root))?;

@@ -11,16 +11,17 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
+use crate::domain::kept::TEMPORARY as MARK;
 use crate::domain::run::{Document, FilesError, LARGEST, RunFiles, TaskId, Temporary};
 use crate::domain::secrets::Scanned;
 
+mod kept;
+mod ledger;
 #[cfg(test)]
 mod tests;
 
 /// Links that are followed at most.
 const LINKS: usize = 32;
-/// What stands between a file's name and the generation of a temporary of it.
-const MARK: &str = ".tmp-";
 
 /// A step that is done, where a test can end the writer as a crash would.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

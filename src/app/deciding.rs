@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ingest::{Arrival, Taken};
+use super::telling::Desk;
 use super::{Settings, lanes, view};
 use crate::domain::decide::{
     self, Decision, DeliveryState, DropReason, Learnt, MissingFact, Outcome, Told, Verdict, View, Waiting,
@@ -23,6 +24,7 @@ pub(super) struct Deciding {
     pub(super) now: Time,
     /// Whether there is somebody to ask for what is missing.
     pub(super) can_ask: bool,
+    pub(super) desk: Arc<Desk>,
 }
 
 /// What a decision came to.
@@ -79,10 +81,11 @@ impl Deciding {
         let event = view::present(tx, &self.arrival.event, names.as_ref())?;
         let mut view = self.view(tx, &event, names, Told::of(learnt))?;
         view.delivery = before;
-        let outcome = match self.outcome(&event, &mut view, self.can_ask) {
+        let mut outcome = match self.outcome(&event, &mut view, self.can_ask) {
             Ok(outcome) => outcome,
             Err(fact) => return Ok(Step::Missing(fact)),
         };
+        self.desk.keep_tellable(&mut outcome.tells, self.now);
         let verdict = match before {
             Some(DeliveryState::Decided) => again(outcome.verdict),
             _ => outcome.verdict,
@@ -149,6 +152,7 @@ impl Deciding {
             missing,
             learnt: Vec::new(),
             tries: 0,
+            asked_at: None,
             not_before: None,
             at: self.now,
         };

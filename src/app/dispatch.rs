@@ -153,7 +153,7 @@ fn retry_effect(tx: &mut WriteTx<'_>, id: &EntryId, policy: &Policy, now: Time) 
             (again.effect, true)
         }
         Found::Waiting(effect) if effect.not_before.is_some() => {
-            let effect = Effect { not_before: None, ..effect };
+            let effect = Effect { not_before: None, trouble: None, ..effect };
             tx.put_effect(&effect)?;
             (effect, true)
         }
@@ -333,7 +333,7 @@ fn entry(tx: &impl View, found: &Found) -> Result<DispatchEntry, StoreError> {
         since: effect.created_at.to_string(),
         not_before: effect.not_before.filter(|_| letter.is_none()).map(|at| at.to_string()),
         reason: letter.map(|letter| reason_word(letter.reason).to_owned()),
-        detail: letter.map(|letter| letter.detail.clone()),
+        detail: letter.map(|letter| letter.detail.clone()).or_else(|| effect.trouble.clone()),
         given_up_at: letter.map(|letter| letter.at.to_string()),
         delivery: delivery_of(effect),
     })
@@ -363,7 +363,7 @@ fn of_event(found: &Found, id: String, state: String) -> DispatchEntry {
 fn delivery_of(effect: &Effect) -> Option<String> {
     match &effect.body {
         EffectBody::Deliver { message, .. } => Some(message.delivery.as_str().to_owned()),
-        EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } => None,
+        EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } | EffectBody::PauseRun => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Export: the portable files follow the store. Marks say which have to; a mark goes only with the version that was
 //! written, so a crash anywhere leaves the file whole and the mark set.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
 use super::portable::{Adoption, Incoming, Known, Loaded, Plan, PortableError, dir_of, say_once};
@@ -11,12 +11,13 @@ use super::request::{Exported, HeldFile};
 use super::{App, earlier};
 use crate::domain::decide::Urgency;
 use crate::domain::log::{EventName, LogEntry};
+use crate::domain::polling;
 use crate::domain::portable::files::{Export, Held, Look, Written};
-use crate::domain::portable::{FolderId, Report, Stamp};
+use crate::domain::portable::{FolderId, Report, Section, Stamp};
 use crate::domain::ports::PortableFiles;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::time::Time;
-use crate::store::{StoreError, View, WriteTx};
+use crate::store::{PolledView as _, StoreError, View, WriteTx};
 
 /// Items brought up to date under one lock of the folder and one transaction.
 pub const BATCH: usize = 256;
@@ -145,7 +146,7 @@ impl App {
         while !left.is_empty() {
             let now = self.now();
             let dir = self.parts.portable.folder()?.map(dir_of);
-            let loaded = self.parts.store.read(|tx| load(tx, dir.as_deref(), left))?;
+            let loaded = self.parts.store.read(|tx| load(tx, dir.as_deref(), left, now))?;
             left = &left[loaded.len()..];
             all.add(self.export_loaded(loaded, now)?);
         }
@@ -245,10 +246,11 @@ fn request(loaded: &Loaded, now: Time) -> Export<'_> {
 
 /// Reads the first of these items, at least one, until their comments are many: an item with ten thousand of them is
 /// in memory several times over while it is written.
-fn load(tx: &impl View, dir: Option<&str>, items: &[WorkItemRef]) -> Result<Vec<Loaded>, StoreError> {
-    let (mut loaded, mut comments) = (Vec::new(), 0);
+fn load(tx: &impl View, dir: Option<&str>, items: &[WorkItemRef], now: Time) -> Result<Vec<Loaded>, StoreError> {
+    let (mut loaded, mut comments, mut polls) = (Vec::new(), 0, BTreeMap::new());
     for item in items {
-        let item = Loaded::read(tx, dir, item)?;
+        let mut item = Loaded::read(tx, dir, item)?;
+        note_polled(tx, &mut item, &mut polls, now)?;
         comments += item.record.seen_comments().map_or(0, BTreeSet::len);
         loaded.push(item);
         if comments >= MANY_COMMENTS {
@@ -256,6 +258,26 @@ fn load(tx: &impl View, dir: Option<&str>, items: &[WorkItemRef]) -> Result<Vec<
         }
     }
     Ok(loaded)
+}
+
+/// What is written says until when this machine has polled the item, which the next machine goes on from. That alone is
+/// no reason to write. `polls` keeps what was read, by repository.
+fn note_polled(
+    tx: &impl View,
+    loaded: &mut Loaded,
+    polls: &mut BTreeMap<String, Option<polling::Progress>>,
+    now: Time,
+) -> Result<(), StoreError> {
+    let Section::Present(poll) = &mut loaded.record.poll else { return Ok(()) };
+    let repository = loaded.item.reference.repo().key();
+    if !polls.contains_key(&repository) {
+        polls.insert(repository.clone(), tx.poll(&repository)?);
+    }
+    let progress = polls.get(&repository).and_then(Option::as_ref);
+    // By our own clock it must not lie ahead, where it would not be believed.
+    let polled = progress.and_then(|progress| polling::polled_at(&loaded.item, progress)).map(|at| at.min(now));
+    poll.last_polled_at = poll.last_polled_at.max(polled.map(Time::whole_seconds));
+    Ok(())
 }
 
 /// The file's name, also when it was removed or is yet to be made.

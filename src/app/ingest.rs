@@ -124,6 +124,7 @@ impl App {
             store: self.parts.store.id(),
             now: self.now(),
             can_ask: host.is_some_and(|host| self.parts.github.can_ask(host).is_ok()),
+            desk: Arc::clone(&self.desk),
             arrival,
         }
     }

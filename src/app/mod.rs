@@ -7,6 +7,7 @@ use crate::domain::github::{Budget, GitHub};
 use crate::domain::ids::InstanceId;
 use crate::domain::portable::FolderId;
 use crate::domain::ports::{Clock, EarlierFiles, HarnessFiles, Ids, PortableFiles, Runner};
+use crate::domain::run::{NoRuns, RunPlaces};
 use crate::store::Store;
 
 pub mod adopt;
@@ -22,25 +23,31 @@ pub mod earlier;
 pub mod errand;
 #[cfg(test)]
 mod evidence;
+pub mod evolve;
 pub mod export;
 mod glances;
 mod gone;
 mod in_flight;
 pub mod ingest;
 pub mod journal;
+pub mod kept;
 mod lanes;
 pub mod look;
+pub mod model_eval;
 #[cfg(test)]
 mod moving;
 pub mod order;
 pub mod perform;
+mod permissions;
 pub mod polling;
 pub mod portable;
 pub mod progress;
 mod pruned;
 pub mod request;
+mod run_marks;
 pub mod runs;
 pub mod settings;
+pub mod skill;
 pub mod sweep;
 pub mod telling;
 mod upkeep;
@@ -67,11 +74,14 @@ pub struct App {
     earlier: Arc<Earlier>,
     /// The rate limits of hosts, as last seen.
     budgets: Arc<Mutex<BTreeMap<String, Budget>>>,
+    permissions: Arc<permissions::Permissions>,
     /// Held while repositories are polled.
     cycle: Arc<Mutex<()>>,
     /// Held while what waits is looked at.
     asking: Arc<Mutex<()>>,
     desk: Arc<telling::Desk>,
+    /// The runs of the directories that sessions work in.
+    runs: Arc<dyn RunPlaces>,
 }
 
 /// What the product is made of.
@@ -109,9 +119,11 @@ impl App {
             heard: Arc::new(Unheard),
             earlier: Arc::default(),
             budgets: Arc::default(),
+            permissions: Arc::default(),
             cycle: Arc::default(),
             asking: Arc::default(),
             desk: Arc::default(),
+            runs: Arc::new(NoRuns),
         }
     }
 
@@ -119,6 +131,12 @@ impl App {
     #[must_use]
     pub fn heard_by(self, heard: Arc<dyn Progress>) -> Self {
         Self { heard, ..self }
+    }
+
+    /// The same, knowing where runs are.
+    #[must_use]
+    pub fn with_runs(self, runs: Arc<dyn RunPlaces>) -> Self {
+        Self { runs, ..self }
     }
 
     /// The store.

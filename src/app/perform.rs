@@ -99,7 +99,7 @@ impl App {
         mut looking: Looking,
         last: bool,
     ) -> Result<Look, StoreError> {
-        let jitter = self.parts.ids.below(1000);
+        let (jitter, desk) = (self.parts.ids.below(1000), Arc::clone(&self.desk));
         self.parts.store.write(move |tx| {
             let now = looking.now;
             let Some(claim) = present_claim(tx, &claimed.claim)? else { return Ok(Look::Progress(Progress::More)) };
@@ -107,7 +107,8 @@ impl App {
             let view = view_of(tx, &claim)?;
             let Some(view) = view else { return Ok(Look::Progress(Progress::Idle)) };
             let work = claimed.work.clone().at(claim.endpoint.clone());
-            let settlement = lane::settle(&view, &work, &done, &looking.settings.policy, now, jitter);
+            let mut settlement = lane::settle(&view, &work, &done, &looking.settings.policy, now, jitter);
+            desk.keep_tellable(&mut settlement.tells, now);
             apply(tx, &claim.lane, &view, &settlement, now)?;
             if settlement.keep_claim {
                 return Ok(Look::Progress(Progress::Waiting(settlement.until)));
@@ -223,7 +224,9 @@ impl Looking {
                 .with("reason", reason);
             let entry = match &effect.body {
                 EffectBody::Deliver { message, .. } => entry.with("delivery", message.delivery.as_str()),
-                EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } => entry,
+                EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } | EffectBody::PauseRun => {
+                    entry
+                }
             };
             tx.append_journal(&entry, self.now)?;
             over(tx, &self.lane, effect, reason, self.now)?;
@@ -296,6 +299,7 @@ fn work_of(claim: &Claim, view: &LaneView) -> Option<Work> {
             Some(Work::End { place, endpoint, session, life, reason, keep_pane })
         }
         EffectBody::Tidy { .. } => Some(Work::Tidy { place, session }),
+        EffectBody::PauseRun => Some(Work::PauseRun { place, session }),
         EffectBody::Deliver { .. } => {
             let messages = view.effects.iter().filter_map(|effect| match &effect.body {
                 EffectBody::Deliver { message, .. } => Some(message.as_ref().clone()),

@@ -12,7 +12,7 @@ use crate::domain::github::{Request, Target, next_link};
 use crate::domain::lane::after_failure;
 use crate::domain::log::{EventName, Level, LogEntry};
 use crate::domain::reference::RefKey;
-use crate::domain::telling::{self, Untold, What};
+use crate::domain::telling::{self, Tell, Untold, What};
 use crate::domain::time::Time;
 use crate::store::{StoreError, Telling, View, WriteTx};
 
@@ -48,13 +48,24 @@ struct State {
     busy: BTreeSet<RefKey>,
     /// Hosts that asked us to wait.
     until: BTreeMap<String, Time>,
-    /// Hosts of which the log says already that nobody can be asked there.
-    unasked: BTreeSet<String>,
+    /// Hosts at which nobody can be asked, as the log says already, and until when that is believed.
+    unasked: BTreeMap<String, Time>,
 }
+
+/// How long nothing is stored for a host at which nobody could be asked, seconds: a token may come.
+const BELIEVED: i64 = 60;
 
 impl Desk {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves out what would only be dropped: where there is no token, telling costs nothing.
+    pub(super) fn keep_tellable(&self, tells: &mut Vec<Tell>, now: Time) {
+        if !tells.is_empty() {
+            let state = self.state();
+            tells.retain(|tell| state.unasked.get(tell.about.repo().host()).is_none_or(|until| *until <= now));
+        }
     }
 
     /// Something to tell was committed.
@@ -196,7 +207,8 @@ impl App {
 
     /// Nobody can be asked at `host`, so nothing of what waits for it is kept; the log says so once.
     fn drop_all_of(&self, host: String, why: String) -> Result<Told, StoreError> {
-        let (now, is_news) = (self.now(), self.desk.state().unasked.insert(host.clone()));
+        let now = self.now();
+        let is_news = self.desk.state().unasked.insert(host.clone(), now.plus_seconds(BELIEVED)).is_none();
         self.parts.store.write(move |tx| {
             let mut numbers = Vec::new();
             tx.for_each_telling(&mut |telling| {

@@ -8,7 +8,7 @@ use super::ingest::{Arrival, Taken};
 use crate::domain::decide::{Learnt, MissingFact, Waiting};
 use crate::domain::event::body::{self, MediaType};
 use crate::domain::event::webhook;
-use crate::domain::github::{Trouble, Unsent};
+use crate::domain::github::{Permission, Trouble, Unsent};
 use crate::domain::ids::Login;
 use crate::domain::reference::{RefKey, RepoRef};
 use crate::domain::signature::TrustedBody;
@@ -62,6 +62,7 @@ impl App {
         let Some(repository) = repository_of(&waiter.item) else {
             return waiting.learns(Learnt::Nothing(fact.clone()));
         };
+        let asked_at = self.now();
         match self.ask(&repository, fact) {
             Ok(learnt) => waiting.learns(learnt),
             // Asking again would bring the same.
@@ -69,7 +70,7 @@ impl App {
             Err(Trouble::Unsent(Unsent::NoToken { .. } | Unsent::UnknownHost { .. })) => {
                 waiting.learns(Learnt::Nothing(fact.clone()))
             }
-            Err(_) => waiting.unanswered(self.now()),
+            Err(_) => waiting.unanswered(asked_at, self.now()),
         }
     }
 
@@ -86,10 +87,20 @@ impl App {
                 Ok(Learnt::Exists(issue.clone(), exists))
             }
             MissingFact::Permission(login) => match Login::parse(login) {
-                Some(known) => Ok(Learnt::Permission(login.clone(), people::permission(github, repository, &known)?)),
+                Some(known) => Ok(Learnt::Permission(login.clone(), self.permission(repository, &known)?)),
                 None => Ok(Learnt::Nothing(fact.clone())),
             },
         }
+    }
+
+    fn permission(&self, repository: &RepoRef, login: &Login) -> Result<Permission, Trouble> {
+        let now = self.now();
+        if let Some(known) = self.permissions.lately(repository, login.as_str(), now) {
+            return Ok(known);
+        }
+        let permission = people::permission(self.parts.github.as_ref(), repository, login)?;
+        self.permissions.said(repository, login.as_str(), permission, now);
+        Ok(permission)
     }
 
     fn keep_waiting(&self, waiter: Waiter) -> Result<(), StoreError> {

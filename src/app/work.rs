@@ -63,6 +63,7 @@ impl App {
             },
             Work::End { session, life, keep_pane, .. } => self.end(&settings, session, life, *keep_pane),
             Work::Tidy { session, .. } => tidy(&settings, item, session),
+            Work::PauseRun { session, .. } => self.pause_run(item, session),
         }
     }
 
@@ -201,6 +202,7 @@ impl App {
         if asks_for_trust {
             self.trust(settings, item, &request);
         }
+        self.interrupt_run(item, session, &request.cwd);
         match self.parts.runner.spawn(&request) {
             Ok(life) => {
                 self.parts.runner.settle_screen(&life, QUIET_LIMIT_MS);
@@ -280,6 +282,10 @@ impl App {
             }
         };
         let text = request::text(settings, harness, &item.reference, introduce, messages, *held, program.is_none())?;
+        let text = match self.about_run(item, session, introduce) {
+            Some(line) => format!("{text}\n{line}"),
+            None => text,
+        };
         let (key, life, batch) = (session.key.clone(), life.clone(), batch.clone());
         Ok(DeliverRequest { key, life, batch, text, style: harness.paste_style(), program })
     }

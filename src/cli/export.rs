@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::context::Context;
+use super::counted;
 use super::exit::{Exit, Failure, Kind};
 use super::setting::{order_heard, reader, setting};
 use crate::adapters::portable_files::PortableDir;
@@ -35,7 +36,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
     let verb = if args.check { "would change" } else { "wrote" };
     context.out.result(|| json!({ "exported": exported }), || text(&exported, verb))?;
     if !exported.held.is_empty() {
-        return Err(Failure::new(Kind::Refused, format!("{} files cannot be written", exported.held.len()))
+        return Err(Failure::new(Kind::Refused, format!("{} cannot be written", counted(exported.held.len(), "file")))
             .hint("`the-loop doctor` says what is wrong with each"));
     }
     Ok(if args.check && !exported.written.is_empty() { Exit::Refused } else { Exit::Done })

@@ -14,12 +14,14 @@ mod detach;
 mod dispatch;
 mod doctor;
 mod events;
+mod evolve;
 mod exit;
 mod export;
 mod init;
 mod man;
 mod merge_driver;
 mod migrate_config;
+mod model_eval;
 mod output;
 mod poll;
 mod post;
@@ -30,6 +32,7 @@ mod restart;
 mod run;
 mod sessions;
 mod setting;
+mod skill;
 mod start;
 mod status;
 mod status_polling;
@@ -47,7 +50,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 pub use context::{Context, Setup};
 pub use exit::{Exit, Failure, Kind};
-pub use output::{Output, columns};
+pub use output::{Output, columns, counted};
 
 /// The program's name, as it is typed.
 const NAME: &str = "the-loop";
@@ -124,8 +127,14 @@ pub enum Verb {
     Run(run::Args),
     /// Record evidence and decide by it whether the work is done
     Verify(verify::Args),
+    /// Keep what was observed of models on identical tasks; no ranking
+    ModelEval(model_eval::Args),
+    /// Improve the loop's own artifacts by evidence; a regression vetoes, a person adopts
+    Evolve(evolve::Args),
     /// See what a kind of task needs, and which one a task asks for
     Profile(profile::Args),
+    /// Teach an agent to work by runs and evidence, or take that back
+    Skill(skill::Args),
     /// Print what a shell loads to complete commands and options
     Completions(completions::Args),
     /// Print or write the manual pages
@@ -153,7 +162,10 @@ impl Verb {
             Self::Webhook(args) => webhook::run(args, context),
             Self::Run(args) => run::run(args, context),
             Self::Verify(args) => verify::run(args, context),
+            Self::ModelEval(args) => model_eval::run(args, context),
+            Self::Evolve(args) => evolve::run(args, context),
             Self::Profile(args) => profile::run(args, context),
+            Self::Skill(args) => skill::run(args, context),
             Self::Completions(args) => completions::run(args, context),
             Self::Man(args) => man::run(args, context),
         }

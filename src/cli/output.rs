@@ -153,6 +153,11 @@ pub fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
 
+/// A number with its noun: `1 file`, `2 files`.
+pub fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// Rows as columns, two spaces apart, each as wide as its widest cell; nothing after the last cell of a row.
 pub fn columns<R: AsRef<[String]>>(rows: &[R]) -> String {
     let cells: Vec<Vec<String>> =

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::ask::{Asked, ask};
 use super::context::Context;
+use super::counted;
 use super::exit::{Exit, Failure};
 use super::sessions::local_time;
 use super::setting::{owner, reader, setting_of_running};
@@ -50,17 +51,14 @@ pub fn run(_: &Args, context: &Context) -> Result<Exit, Failure> {
         None => None,
     };
     let polling = setting.config.polled();
-    let polled: Vec<String> = polling.sources.iter().map(|source| source.repository.key()).collect();
-    let told = || {
-        let states = status.as_ref().map_or(&[][..], |status| &status.polling);
-        text(&daemon, status.as_ref()) + &status_polling::text(states, &polled, polling.enabled)
-    };
-    context.out.result(|| document(&daemon, status.as_ref()), told)?;
-    let reads = status.as_ref().is_none_or(|status| status_polling::is_well(&status.polling, &polled, polling.enabled));
-    let given_up = status.is_some_and(|status| status.dead_letters + status.undecidable > 0);
+    let states = status.as_ref().map_or(&[][..], |status| &status.polling);
+    let runs = matches!(daemon, Daemon::Says(_)).then(|| SystemClock.now());
+    let seen = status_polling::Seen::new(states, &polling, runs);
+    context.out.result(|| document(&daemon, status.as_ref()), || text(&daemon, status.as_ref()) + &seen.text())?;
+    let given_up = status.as_ref().is_some_and(|status| status.dead_letters + status.undecidable > 0);
     let well =
         matches!(&daemon, Daemon::Says(progress) if progress.is_well() && progress.daemon.phase == Phase::Running);
-    Ok(if well && reads && !given_up { Exit::Done } else { Exit::Refused })
+    Ok(if well && seen.is_well() && !given_up { Exit::Done } else { Exit::Refused })
 }
 
 fn daemon(setting: &Setting) -> Result<Daemon, Failure> {
@@ -126,14 +124,14 @@ fn status_text(status: &Status) -> String {
     };
     format!(
         "sessions   {}{held}\n{facts}effects    {} waiting in {} lanes{oldest}, {} being done\ngiven up   {} effects, {} events\n\
-         portable   {} files to be written\n{}",
+         portable   {} to be written\n{}",
         status.sessions,
         status.waiting,
         status.lanes,
         status.claimed,
         status.dead_letters,
         status.undecidable,
-        status.marks,
+        counted(status.marks, "file"),
         telling_text(status)
     )
 }

@@ -13,7 +13,7 @@ pub fn wants(args: &[OsString], flag: &str) -> bool {
 }
 
 /// Commands that agents call by their exit codes, of which 2 says something else than wrong usage.
-const FAMILIES: [&str; 3] = ["run", "verify", "profile"];
+const FAMILIES: [&str; 6] = ["run", "verify", "profile", "skill", "model-eval", "evolve"];
 
 /// Whether the line is for one of them.
 pub fn is_family(args: &[OsString]) -> bool {

@@ -15,6 +15,7 @@ use crate::adapters::harness_files::{HarnessFolders, Homes};
 use crate::adapters::hosts::{self, Hosts};
 use crate::adapters::portable_files::{Nowhere, PortableDir};
 use crate::adapters::process_runner::ProcessConfig;
+use crate::adapters::project_runs::ProjectRuns;
 use crate::adapters::system::{RandomIds, SystemClock};
 use crate::adapters::tmux::{KnownServer, Tmux, TmuxConfig, TmuxSetupError};
 use crate::adapters::workspaces::{GitWorkspaces, WorkspacesConfig};
@@ -152,7 +153,8 @@ impl Setting {
             ids,
             settings: RwLock::new(Arc::new(self.settings()?)),
             store,
-        }))
+        })
+        .with_runs(Arc::new(ProjectRuns::new(self.environment.clone()))))
     }
 
     /// The client of GitHub, with this process's tokens; asks nobody yet.

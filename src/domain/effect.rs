@@ -43,6 +43,8 @@ pub struct Effect {
     pub attempts: u32,
     /// Not to be tried before this.
     pub not_before: Option<Time>,
+    /// What keeps it waiting: what went wrong with the last try, or what it waits for; for people.
+    pub trouble: Option<String>,
     /// When it was decided.
     pub created_at: Time,
 }
@@ -103,6 +105,8 @@ pub enum EffectBody {
         /// The record's generation when its item ended; with another one it works there again.
         generation: u64,
     },
+    /// Put the item's run aside, in the directory its session works in: somebody paused or stopped the item.
+    PauseRun,
 }
 
 impl EffectBody {
@@ -110,7 +114,7 @@ impl EffectBody {
     pub fn endpoint(&self) -> &EndpointRef {
         match self {
             Self::Spawn { endpoint, .. } | Self::Deliver { endpoint, .. } | Self::End { endpoint, .. } => endpoint,
-            Self::Tidy { .. } => &EndpointRef::Item,
+            Self::Tidy { .. } | Self::PauseRun => &EndpointRef::Item,
         }
     }
 
@@ -119,7 +123,7 @@ impl EffectBody {
         match self {
             Self::Spawn { asked_by, .. } => asked_by.as_ref().map(|identity| (identity, None)),
             Self::Deliver { identity, message, .. } => identity.as_ref().map(|said| (said, Some(&message.about))),
-            Self::End { .. } | Self::Tidy { .. } => None,
+            Self::End { .. } | Self::Tidy { .. } | Self::PauseRun => None,
         }
     }
 
@@ -130,6 +134,7 @@ impl EffectBody {
             Self::Deliver { .. } => "deliver",
             Self::End { .. } => "end",
             Self::Tidy { .. } => "tidy",
+            Self::PauseRun => "pause-run",
         }
     }
 }

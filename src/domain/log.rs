@@ -62,6 +62,8 @@ event_names! {
     SessionTrusted => "session.trusted",
     /// It could not be; the harness asks a person.
     SessionTrustFailed => "session.trust_failed",
+    /// The run of an agent that ended was marked as interrupted, before its agent is started again.
+    SessionRunInterrupted => "session.run_interrupted",
     /// A pull request was recorded.
     SessionPrLinked => "session.pr_linked",
     /// A pull request could not be recorded.

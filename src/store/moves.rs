@@ -106,7 +106,7 @@ const fn endpoint_of(body: &mut EffectBody) -> Option<&mut EndpointRef> {
         EffectBody::Spawn { endpoint, .. }
         | EffectBody::Deliver { endpoint, .. }
         | EffectBody::End { endpoint, .. } => Some(endpoint),
-        EffectBody::Tidy { .. } => None,
+        EffectBody::Tidy { .. } | EffectBody::PauseRun => None,
     }
 }
 

@@ -145,6 +145,10 @@ impl Workspaces for GitWorkspaces {
         }
         match self.repository_at_home() {
             Err(error) => vec![error.to_string()],
+            Ok(common) if repositories.is_empty() => {
+                let none = self.without_remotes(&common, &self.config.home);
+                none.map(|error| error.to_string()).into_iter().collect()
+            }
             Ok(common) => {
                 let refused = |repo| self.remote_at(&common, &self.config.home, repo).err();
                 repositories.iter().filter_map(refused).map(|error| error.to_string()).collect()

@@ -79,9 +79,26 @@ impl GitWorkspaces {
         }
     }
 
-    fn remote(&self, common: &Path, repo: &RepoRef) -> Result<Option<String>, WorkspaceError> {
+    /// Why no item at all can have a directory from the repository at `place`: it has no remote.
+    pub(super) fn without_remotes(&self, common: &Path, place: &Path) -> Option<WorkspaceError> {
+        let none = self.remotes(common).is_ok_and(|listed| listed.is_empty());
+        none.then(|| {
+            WorkspaceError::None(format!(
+                "the repository at `{}` has no remote, so it is no item's; add the remote, or set \
+                 `routing.workspace.root` to a directory for clones",
+                place.display()
+            ))
+        })
+    }
+
+    /// Names and addresses of all remotes, as git lists them.
+    fn remotes(&self, common: &Path) -> Result<String, WorkspaceError> {
         let listed = self.git.if_any(common, &["config", "-z", "--get-regexp", r"^remote\..*\.url$"])?;
-        let listed = listed.unwrap_or_default();
+        Ok(listed.unwrap_or_default())
+    }
+
+    fn remote(&self, common: &Path, repo: &RepoRef) -> Result<Option<String>, WorkspaceError> {
+        let listed = self.remotes(common)?;
         let entry = |entry: &str| {
             let (key, address) = entry.split_once('\n')?;
             Some((key.strip_prefix("remote.")?.strip_suffix(".url")?.to_owned(), address.to_owned()))

@@ -438,4 +438,7 @@ fn repositories_that_no_remote_leads_to_are_named_before_anything_is_started() {
     let trouble = ground.worktrees().trouble(&repositories);
     assert!(trouble.len() == 1 && trouble[0].contains("github:octo/other"), "{trouble:?}");
     assert_eq!(ground.rooted().trouble(&repositories), Vec::<String>::new());
+    ground.git("home", &["remote", "remove", "origin"]);
+    let trouble = ground.worktrees().trouble(&[]);
+    assert!(trouble.len() == 1 && trouble[0].contains("has no remote"), "{trouble:?}");
 }

@@ -157,7 +157,7 @@ mod tests {
             EffectBody::End { endpoint: EndpointRef::Item, life: None, reason: EndReason::Stopped, keep_pane: None };
         let place = Place { class: Class::Ordinary, seq: 1 };
         let at = Time::from_millis(0);
-        let effect = Effect { lane, place, body, attempts: 3, not_before: None, created_at: at };
+        let effect = Effect { lane, place, body, attempts: 3, not_before: None, trouble: None, created_at: at };
         DeadLetter { effect, reason, detail: "it did not end".into(), at }
     }
 

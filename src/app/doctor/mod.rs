@@ -15,6 +15,9 @@ pub use terminal::tmux;
 pub use trouble::trouble;
 pub use workspaces::standing;
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -26,6 +29,14 @@ use crate::store::{StoreError, View};
 struct Owned {
     item: WorkItemRef,
     session: Session,
+}
+
+/// The directories that sessions work in, or did.
+///
+/// # Errors
+/// The store did not answer.
+pub fn directories(tx: &impl View) -> Result<BTreeSet<PathBuf>, StoreError> {
+    Ok(all(tx)?.into_values().filter_map(|owned| owned.session.cwd).collect())
 }
 
 /// All sessions and endpoints by the key of their panes. Rows that cannot be read are left out: `store` names them.

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use super::round::{Round, number};
-use crate::app::asking::pages;
+use super::round::{Round, number, time};
 use crate::domain::decide::Heard;
 use crate::domain::event::listed;
-use crate::domain::github::{Trouble, Validators};
-use crate::domain::polling::{Cursor, ListProgress, newest_word, wanted};
+use crate::domain::github::Trouble;
+use crate::domain::polling::{Cursor, ListProgress, MOST_BY_NUMBER, newest_word};
 
 use super::lists::id;
 
@@ -17,25 +14,22 @@ impl Round<'_> {
     /// Sets the baseline, in GitHub's time, and looks at everything that is watched or followed as it is now.
     pub(super) fn begin(&mut self) -> Result<(), Trouble> {
         let label = percent(&self.source.label);
-        let path = self.path(&format!("/issues?state=open&labels={label}&sort=updated&direction=asc&per_page=100"));
-        let labelled = pages::list(self.github, self.host(), &path, &Validators::default());
-        let labelled = labelled.map_err(Trouble::of_repository)?;
+        let rest = format!("/issues?state=open&labels={label}&sort=updated&direction=asc&per_page=100");
+        let labelled = self.whole(&rest).map_err(Trouble::of_repository)?;
         let first = self.github.count().date.unwrap_or(self.now).whole_seconds();
         self.progress.first = Some(first);
         for list in [&mut self.progress.items, &mut self.progress.comments, &mut self.progress.review_comments] {
             *list = ListProgress { cursor: Cursor::beginning(first), ..ListProgress::default() };
         }
         self.open_pulls()?;
-        let mut seen: BTreeSet<u64> = labelled.items.iter().filter_map(|object| number(object, "number")).collect();
-        for object in labelled.items {
+        let mut seen: BTreeSet<u64> = labelled.iter().filter_map(|object| number(object, "number")).collect();
+        seen.iter().for_each(|number| self.note_asked(*number));
+        for object in labelled {
             self.changed(object);
         }
-        for number in wanted(&self.followed, &self.progress, true) {
-            if seen.insert(number) {
-                self.ask_for(number);
-            }
-        }
-        seen.into_iter().for_each(|number| self.newest_word(number));
+        seen.extend(self.followed.iter().filter(|item| !item.is_owned).map(|item| item.number));
+        self.progress.words = seen;
+        self.by_number(&[]);
         Ok(())
     }
 
@@ -44,17 +38,17 @@ impl Round<'_> {
         if !self.source.pull_requests && !self.followed.iter().any(|item| item.lives) {
             return Ok(());
         }
-        let path = self.path("/pulls?state=open&sort=updated&direction=asc&per_page=100");
-        match pages::list(self.github, self.host(), &path, &Validators::default()) {
+        match self.whole("/pulls?state=open&sort=updated&direction=asc&per_page=100") {
             Ok(open) => {
-                for pull in open.items {
-                    let Some(number) = number(&pull, "number") else { continue };
-                    if self.is_relevant(number, &pull, true) {
-                        self.found_state(&pull);
-                        self.watch_head(number, &pull);
+                for pull in &open {
+                    let Some(number) = number(pull, "number") else { continue };
+                    if self.is_relevant(number, pull, true) {
+                        self.found_state(pull);
+                        self.watch_head(number, pull);
                     }
-                    self.pulls.insert(number, Some(pull));
+                    self.pulls.insert(number, Some(pull.clone()));
                 }
+                self.open_pulls = Some(open);
                 Ok(())
             }
             Err(trouble @ (Trouble::Refused { .. } | Trouble::Gone { .. })) => {
@@ -65,23 +59,30 @@ impl Round<'_> {
         }
     }
 
-    /// Of the words that were said before anybody listened only the newest may act.
-    fn newest_word(&mut self, number: u64) {
-        let taken_over = self.followed.iter().any(|item| item.number == number && item.take_over.is_some());
-        let Some(object) = self.objects.get(&number).cloned().filter(|_| !taken_over && !self.is_stopped()) else {
-            return;
-        };
-        let path = self.path(&format!("/issues/{number}/comments?per_page=100"));
-        match pages::list(self.github, self.host(), &path, &Validators::default()) {
-            Err(trouble) => self.item_failed(number, trouble),
-            Ok(thread) => {
-                let word: Option<Value> = newest_word(&thread.items, self.policy).cloned();
-                if let Some(word) = word {
-                    let listed = listed::comment(&self.payload(), &object, &word);
-                    self.found_said(&listed, &id("c", &word), Heard::LastWord);
-                }
+    /// Of the words that were said before anybody listened only the newest may act. What cannot be looked at now is later.
+    pub(super) fn newest_words(&mut self) {
+        let numbers: Vec<u64> = self.progress.words.iter().copied().take(MOST_BY_NUMBER).collect();
+        for number in numbers {
+            let is_taken_over = self.followed.iter().any(|item| item.number == number && item.take_over.is_some());
+            match if is_taken_over { Ok(()) } else { self.newest_word(number) } {
+                Ok(()) => drop(self.progress.words.remove(&number)),
+                Err(()) if self.is_stopped() => return,
+                Err(()) => {}
             }
         }
+    }
+
+    fn newest_word(&mut self, number: u64) -> Result<(), ()> {
+        let Some(object) = self.object(number)? else { return Ok(()) };
+        let thread = self.whole(&format!("/issues/{number}/comments?per_page=100"));
+        let thread = thread.map_err(|trouble| self.item_failed(number, trouble))?;
+        if let Some(word) = newest_word(&thread, self.policy) {
+            // The life it begins was nobody else's: there is no thread to take over.
+            self.progress.taken_over.extend(time(word, "created_at").map(|at| (number, at.whole_seconds())));
+            let listed = listed::comment(&self.payload(), &object, word);
+            self.found_said(&listed, &id("c", word), Heard::LastWord);
+        }
+        Ok(())
     }
 }
 

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::lists::{id, named};
 use super::round::{Round, number, time};
-use crate::app::asking::{items, pages};
+use crate::app::asking::items;
 use crate::domain::event::listed::{self, Listed};
-use crate::domain::github::{Trouble, Validators};
+use crate::domain::github::Trouble;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::polling::Watched;
 
@@ -32,7 +32,8 @@ impl Round<'_> {
 
     /// Asks for an item that no list shows.
     pub(super) fn ask_for(&mut self, number: u64) {
-        if self.is_stopped() {
+        if self.is_put_off(number) {
+            self.progress.again.entry(number).or_default();
             return;
         }
         match self.ask_issue(number) {
@@ -40,6 +41,11 @@ impl Round<'_> {
             Ok(None) => self.say_gone(number),
             Ok(Some(object)) => self.changed(object),
         }
+        self.note_asked(number);
+    }
+
+    /// The state of an item is known as of now, in this life of it.
+    pub(super) fn note_asked(&mut self, number: u64) {
         let armed_at = self.followed.iter().find(|item| item.number == number).and_then(|item| item.armed_at);
         if let Some(at) = armed_at.or(self.progress.first) {
             self.progress.asked.insert(number, at);
@@ -76,12 +82,11 @@ impl Round<'_> {
         }
         self.found_state(&pull);
         self.watch_head(number, &pull);
-        let path = self.path(&format!("/pulls/{number}/reviews?per_page=100"));
-        match pages::list(self.github, self.host(), &path, &Validators::default()) {
+        match self.whole(&format!("/pulls/{number}/reviews?per_page=100")) {
             Err(trouble) => self.item_failed(number, trouble),
             Ok(reviews) => {
                 self.progress.again.remove(&number);
-                self.found_reviews(&pull, &reviews.items, self.listed());
+                self.found_reviews(&pull, &reviews, self.listed());
             }
         }
     }
@@ -115,7 +120,7 @@ impl Round<'_> {
         if let Some(object) = self.objects.get(&number) {
             return Ok(Some(object.clone()));
         }
-        if self.is_stopped() {
+        if self.is_put_off(number) {
             return Err(());
         }
         match self.ask_issue(number) {
@@ -135,7 +140,7 @@ impl Round<'_> {
         if let Some(pull) = self.pulls.get(&number) {
             return Ok(pull.clone());
         }
-        let Some(reference) = self.item(number).filter(|_| !self.is_stopped()) else { return Err(()) };
+        let Some(reference) = self.item(number).filter(|_| !self.is_put_off(number)) else { return Err(()) };
         match items::pull_request(self.github, &reference) {
             Err(trouble) => {
                 self.item_failed(number, trouble);

@@ -1,5 +1,7 @@
 //! What changed in a repository since the last cycle: three lists, each asked only whether anything is new.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::round::{Round, number};
@@ -57,17 +59,21 @@ impl Round<'_> {
         take: fn(&mut Self, &Value) -> bool,
         keep: fn(&mut crate::domain::polling::Progress, ListProgress),
     ) {
-        let taken = entries.iter().map(|entry| take(self, entry)).fold(true, |all, taken| all && taken);
-        if let Some(next) = next.filter(|_| taken) {
+        // One that is not taken keeps no other from being.
+        let missed = entries.iter().filter(|entry| !take(self, entry)).count();
+        if let Some(next) = next.filter(|_| missed == 0) {
             keep(&mut self.progress, next);
         }
     }
 
     /// Items that no list shows, and those that could not be read the last time.
-    fn by_number(&mut self, shown: &[u64]) {
-        let again: Vec<u64> = self.progress.again.keys().copied().collect();
-        let wanted = wanted(&self.followed, &self.progress, false);
-        for number in again.into_iter().chain(wanted).filter(|number| !shown.contains(number)) {
+    pub(super) fn by_number(&mut self, shown: &[u64]) {
+        // Whatever is followed anew is asked for anew.
+        let followed: Vec<u64> = self.followed.iter().map(|item| item.number).collect();
+        self.progress.asked.retain(|number, _| followed.contains(number));
+        let mut numbers: BTreeSet<u64> = self.progress.again.keys().copied().collect();
+        numbers.extend(wanted(&self.followed, &self.progress));
+        for number in numbers.into_iter().filter(|number| !shown.contains(number)) {
             self.ask_for(number);
         }
     }

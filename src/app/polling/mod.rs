@@ -99,7 +99,7 @@ impl App {
             let mut followed = Vec::new();
             for key in names(tx, source, progress)? {
                 let items = tx.items_of_repo(&key)?;
-                followed.extend(items.iter().filter_map(|item| follow(item)));
+                followed.extend(items.iter().filter_map(follow));
                 followed.extend(owned(tx, &key)?);
             }
             Ok(followed)
@@ -108,14 +108,14 @@ impl App {
 
     /// Decides what was gathered and keeps how far it went.
     fn store_round(&self, source: &Source, gathered: Gathered, count: &Count) -> Result<Cycle, StoreError> {
-        let Gathered { mut progress, arrivals, trouble, log } = gathered;
+        let Gathered { mut progress, arrivals, is_whole, trouble, log } = gathered;
         let now = self.now();
         match &trouble {
             None => progress.pause.succeeded(),
             Some(trouble) => progress.pause.met(trouble, now, self.parts.ids.below(1000)),
         }
         progress.cycled_at = Some(now);
-        progress.polled_at = progress.polled_at.max(count.date);
+        progress.polled_at = progress.polled_at.max(count.date.filter(|_| is_whole));
         progress.offset = count.date.map(|date| (now.as_millis() - date.as_millis()) / 1000).or(progress.offset);
         (progress.requests, progress.unchanged) = (count.requests, count.unchanged);
         let mut cycle = Cycle {
@@ -222,11 +222,10 @@ fn owned(tx: &ReadTx<'_>, key: &str) -> Result<Vec<Followed>, StoreError> {
     for pull_request in tx.pull_requests_of_repo(key)? {
         let Ok(reference) = crate::domain::reference::WorkItemRef::parse(pull_request.as_str()) else { continue };
         for owner in tx.owners(&pull_request)? {
-            let lives = tx.item(&owner)?.is_some_and(|item| item.live_session().is_some());
-            let open = tx.endpoint(&owner, &pull_request)?.is_some_and(|endpoint| !endpoint.is_over());
-            if lives && open {
+            let Some(item) = tx.item(&owner)?.filter(|item| item.live_session().is_some()) else { continue };
+            if tx.endpoint(&owner, &pull_request)?.is_some_and(|endpoint| !endpoint.is_over()) {
                 let reference = view::present_item(tx, &reference)?;
-                owned.push(Followed::owned(reference.number()));
+                owned.push(Followed::owned(reference.number(), follow(&item).as_ref()));
                 break;
             }
         }

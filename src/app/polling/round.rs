@@ -1,6 +1,6 @@
 //! One cycle of one repository while it is being read: what was asked, and the events that were found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -8,8 +8,9 @@ use super::counted::Counted;
 use crate::app::asking::{items, pages};
 use crate::app::ingest::Arrival;
 use crate::domain::decide::Heard;
+use crate::domain::event::Content;
 use crate::domain::event::listed::{self, Listed};
-use crate::domain::github::{Trouble, repo_path};
+use crate::domain::github::{Trouble, Validators, repo_path};
 use crate::domain::ids::DeliveryId;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::policy::{Policy, SpawnPolicy};
@@ -32,7 +33,11 @@ pub(super) struct Round<'r> {
     pub(super) objects: BTreeMap<u64, Value>,
     /// Pull requests as they show themselves, by number; `None` for one that is gone.
     pub(super) pulls: BTreeMap<u64, Option<Value>>,
+    /// The open pull requests, where they were listed.
+    pub(super) open_pulls: Option<Vec<Value>>,
     found: Found,
+    /// Items of which something could not be read: they have to wait for the next cycle.
+    failed: BTreeSet<u64>,
     /// After this nothing more is asked in this cycle.
     stopped: Option<Trouble>,
     /// What went wrong with a part, while the rest went on.
@@ -43,8 +48,10 @@ pub(super) struct Round<'r> {
 /// The events that were found, in the order in which they are decided.
 #[derive(Default)]
 struct Found {
-    /// States of what is open: they link and start.
+    /// States of issues that are open: they start.
     open: Vec<Arrival>,
+    /// States of open pull requests: they start, and link to what has started.
+    open_pulls: Vec<Arrival>,
     /// What was said, with its time.
     said: Vec<(Option<Time>, Arrival)>,
     /// States of what is closed: they end, after what was said before.
@@ -55,6 +62,8 @@ struct Found {
 pub(super) struct Gathered {
     pub(super) progress: Progress,
     pub(super) arrivals: Vec<Arrival>,
+    /// Whether everything was answered.
+    pub(super) is_whole: bool,
     /// What went wrong, while the rest was read.
     pub(super) trouble: Option<Trouble>,
     pub(super) log: Vec<LogEntry>,
@@ -69,9 +78,24 @@ impl<'r> Round<'r> {
         followed: Vec<Followed>,
         now: Time,
     ) -> Self {
-        let (objects, pulls) = (BTreeMap::new(), BTreeMap::new());
-        let (found, stopped, trouble, log) = (Found::default(), None, None, Vec::new());
-        Self { source, policy, github, progress, followed, now, objects, pulls, found, stopped, trouble, log }
+        let (objects, pulls, open_pulls) = (BTreeMap::new(), BTreeMap::new(), None);
+        let (found, failed, stopped, trouble, log) = (Found::default(), BTreeSet::new(), None, None, Vec::new());
+        Self {
+            source,
+            policy,
+            github,
+            progress,
+            followed,
+            now,
+            objects,
+            pulls,
+            open_pulls,
+            found,
+            failed,
+            stopped,
+            trouble,
+            log,
+        }
     }
 
     /// Asks for everything.
@@ -87,6 +111,7 @@ impl<'r> Round<'r> {
         } else {
             self.read_lists()?;
         }
+        self.newest_words();
         self.take_over();
         self.read_checks();
         Ok(())
@@ -94,11 +119,13 @@ impl<'r> Round<'r> {
 
     /// What was found, and how far it went.
     pub(super) fn finish(self) -> Gathered {
-        let Found { open, mut said, closed } = self.found;
+        let Found { open, open_pulls, mut said, closed } = self.found;
         said.sort_by_key(|(at, _)| *at);
         let said = said.into_iter().map(|(_, arrival)| arrival);
-        let arrivals = open.into_iter().chain(said).chain(closed).collect();
-        Gathered { progress: self.progress, arrivals, trouble: self.stopped.or(self.trouble), log: self.log }
+        let arrivals = open.into_iter().chain(open_pulls).chain(said).chain(closed).collect();
+        let trouble = self.stopped.or(self.trouble);
+        let is_whole = trouble.is_none() && self.progress.again.is_empty() && self.progress.words.is_empty();
+        Gathered { progress: self.progress, arrivals, is_whole, trouble, log: self.log }
     }
 
     /// The repository's id and present name.
@@ -142,9 +169,11 @@ impl<'r> Round<'r> {
         let mut handled: BTreeMap<u64, Time> = BTreeMap::new();
         let mut news: BTreeMap<u64, Value> = BTreeMap::new();
         let mut since = known.cursor.since().or(self.progress.first).unwrap_or(self.now);
+        let mut date = None;
         for _ in 0..WALKS {
             let listing = pages::list(self.github, self.host(), &path(since), &next.validators)?;
             next.validators = listing.validators;
+            date = date.or(listing.date);
             let mut moved = false;
             for entry in listing.items {
                 let (Some(id), Some(at)) = (number(&entry, key), time(&entry, "updated_at")) else { continue };
@@ -163,9 +192,26 @@ impl<'r> Round<'r> {
         let mut handled: Vec<(Time, u64)> = handled.into_iter().map(|(id, at)| (at, id)).collect();
         handled.sort_unstable();
         handled.iter().for_each(|(at, id)| next.cursor.handled(*id, *at));
+        next.cursor.read_whole(date.unwrap_or(since));
         let mut news: Vec<Value> = news.into_values().collect();
         news.sort_by_key(|entry| time(entry, "updated_at"));
         Ok((news, next))
+    }
+
+    /// A list from its first page to its last, however it moves while it is read: walked until a walk brings nothing new.
+    pub(super) fn whole(&self, rest: &str) -> Result<Vec<Value>, Trouble> {
+        let mut known = Validators::default();
+        let mut found: BTreeMap<u64, Value> = BTreeMap::new();
+        for _ in 0..WALKS {
+            let listing = pages::list(self.github, self.host(), &self.path(rest), &known)?;
+            known = listing.validators;
+            let before = found.len();
+            found.extend(listing.items.into_iter().filter_map(|entry| Some((number(&entry, "id")?, entry))));
+            if listing.requests == 1 || found.len() == before {
+                break;
+            }
+        }
+        Ok(found.into_values().collect())
     }
 
     /// Whether what happens to an issue or pull request can matter here.
@@ -196,18 +242,22 @@ impl<'r> Round<'r> {
         let arrival = self.arrival(&shown, &format!("i{number}-{at}"), self.listed());
         match object.get("state").and_then(Value::as_str) {
             Some("closed") => self.found.closed.push(arrival),
+            _ if object.get("head").is_some() => self.found.open_pulls.push(arrival),
             _ => self.found.open.push(arrival),
         }
     }
 
-    /// Something that was said.
+    /// Something that was said. What a list shows from before the repository was polled is no news, and nobody has to
+    /// decide about it: it would stand in the way of a thread that is read whole.
     pub(super) fn found_said(&mut self, listed: &Listed, id: &str, heard: Heard) {
         let arrival = self.arrival(listed, id, heard);
         let at = match &arrival.event.content {
-            crate::domain::event::Content::Speech(speech) => speech.created_at,
+            Content::Speech(speech) => speech.created_at,
             _ => None,
         };
-        self.found.said.push((at, arrival));
+        if heard.takes(at) {
+            self.found.said.push((at, arrival));
+        }
     }
 
     /// How what a list shows is heard.
@@ -225,6 +275,11 @@ impl<'r> Round<'r> {
         self.stopped.is_some()
     }
 
+    /// Whether an item is not to be asked about any more in this cycle.
+    pub(super) fn is_put_off(&self, number: u64) -> bool {
+        self.is_stopped() || self.failed.contains(&number)
+    }
+
     /// A part could not be read, and the rest goes on.
     pub(super) fn note(&mut self, trouble: Trouble) {
         self.trouble.get_or_insert(trouble);
@@ -233,11 +288,13 @@ impl<'r> Round<'r> {
     /// One item could not be read: it is asked for again, and holds up no other. A limit, or a host that does not answer,
     /// ends the cycle.
     pub(super) fn item_failed(&mut self, number: u64, trouble: Trouble) {
+        self.failed.insert(number);
         let tries = self.progress.again.entry(number).or_default();
         *tries += 1;
         let (tries, gave_up) = (*tries, *tries > self.policy.max_retries);
         if gave_up {
             self.progress.again.remove(&number);
+            self.progress.words.remove(&number);
         }
         let mut entry =
             LogEntry::warn(EventName::PollItemError).with("error", trouble.to_string()).with("tries", tries);

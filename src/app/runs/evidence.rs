@@ -125,7 +125,7 @@ impl Runs<'_> {
     }
 
     /// The manifest to append to: the one there is, or an empty one.
-    fn manifest(&self, live: &Live) -> Result<(Option<Vec<u8>>, Manifest), RunError> {
+    pub(super) fn manifest(&self, live: &Live) -> Result<(Option<Vec<u8>>, Manifest), RunError> {
         let path = self.files.path(Document::Verification);
         let before = self.files.read(Document::Verification)?;
         let (task, project) = (&live.run.task_id, &live.run.identity.fingerprint);

@@ -12,11 +12,11 @@ mod view;
 pub use error::RunError;
 pub use evidence::Evaluated;
 pub use leftovers::{Judged, Repaired};
-pub use view::{FileView, StatusView};
+pub use view::{FileView, Health, StatusView};
 
 use crate::domain::run::{
-    Actor, Command, Document, Identity, ProfileName, ProjectFacts, Run, RunFiles, apply, archive_name, document,
-    manifest_name, parse, start,
+    Actor, Command, Document, Identity, Integrity, ProfileName, ProjectFacts, Run, RunFiles, apply, archive_name,
+    document, manifest_name, parse, start,
 };
 use crate::domain::secrets::Scanned;
 use crate::domain::time::Time;
@@ -50,6 +50,11 @@ impl Live {
     /// Whether it is suspected to be stale, by what it says itself or by what is found.
     pub fn is_stale(&self) -> bool {
         !self.doubts.is_empty()
+    }
+
+    /// Its integrity today.
+    pub fn integrity(&self) -> Integrity {
+        if self.is_stale() { Integrity::SuspectedStale } else { Integrity::Valid }
     }
 }
 

@@ -35,7 +35,31 @@ pub struct FileView {
     pub leftovers: Vec<Judged>,
 }
 
+/// Whether the files of a run can be believed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Health {
+    /// The run.
+    pub live: Live,
+    /// Why it is of another project, when it is.
+    pub mismatch: Option<String>,
+    /// Why its evidence cannot be believed, when it cannot.
+    pub evidence: Option<String>,
+    /// What cut-off writes left behind.
+    pub leftovers: Vec<Judged>,
+}
+
 impl Runs<'_> {
+    /// Whether the files of the live run can be believed.
+    ///
+    /// # Errors
+    /// There is none, it cannot be read, or the project cannot be asked.
+    pub fn health(&self) -> Result<Health, RunError> {
+        let live = self.live()?;
+        let mismatch = live.run.identity.check(&live.today).err().map(|mismatch| mismatch.to_string());
+        let evidence = self.manifest(&live).err().map(|error| error.to_string());
+        Ok(Health { mismatch, evidence, leftovers: self.leftovers()?, live })
+    }
+
     /// The live run beside what git says now.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ use crate::store::View as _;
 /// What happens to a request instead of being done and answered.
 enum Fault {
     /// It is answered so and not done.
-    Answers(Answer),
+    Answers(Box<Answer>),
     /// It is done, and the answer is lost.
     Lost,
 }
@@ -80,7 +80,7 @@ impl GitHub for Scripted {
         // A look-up is not what fails here.
         let fault = if request.method == Method::Post { self.faults.lock().unwrap().pop_front() } else { None };
         match fault {
-            Some(Fault::Answers(answer)) => Ok(answer),
+            Some(Fault::Answers(answer)) => Ok(*answer),
             Some(Fault::Lost) => {
                 self.done(request);
                 lost()
@@ -165,7 +165,7 @@ impl World {
 }
 
 fn answers(status: u16) -> Fault {
-    Fault::Answers(Answer { status, ..Answer::default() })
+    Fault::Answers(Box::new(Answer { status, ..Answer::default() }))
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn a_limit_holds_the_whole_host_and_costs_no_try() {
     world.words("c2", "two");
     let reset = world.app.now().plus_seconds(900);
     let limit = Some(Limit { limit: 5000, remaining: 0, reset, resource: "core".into() });
-    world.github.fails([Fault::Answers(Answer { status: 403, limit, ..Answer::default() })]);
+    world.github.fails([Fault::Answers(Box::new(Answer { status: 403, limit, ..Answer::default() }))]);
     assert_eq!(world.tell(), Told::Nothing(Some(reset)));
     assert_eq!(world.tell(), Told::Nothing(Some(reset)));
     assert_eq!(world.github.sent.lock().unwrap().len(), 2, "nobody knocks meanwhile");
@@ -294,8 +294,24 @@ fn without_a_token_nothing_is_kept_and_the_log_says_so_once() {
     assert_eq!(world.next(), Told::Dropped);
     world.words("c4", "text");
     assert_eq!((world.next(), world.next()), (Told::Dropped, Told::Nothing(None)));
+    // Meanwhile nothing is stored for it, until it is looked at again.
+    let seven = item("octo/hello", 7);
+    assert!(!say(&world.app, 10, &seven, 101, "the-loop start").tells);
+    world.app.advance(&seven.key(), true, 100).unwrap();
+    assert!(world.waiting().is_empty());
+    world.later(61);
+    assert!(say(&world.app, 11, &seven, 101, "hello").tells);
+    assert_eq!(world.next(), Told::Dropped);
     assert_eq!(world.logged("telling.dropped").len(), 1);
     assert!(world.github.sent.lock().unwrap().is_empty());
+    // With a token it goes on, and losing it again is news.
+    *world.github.has_no_token.lock().unwrap() = false;
+    world.later(61);
+    say(&world.app, 12, &seven, 101, "hello");
+    assert_eq!((world.next(), world.github.reactions.lock().unwrap().len()), (Told::Something, 1));
+    *world.github.has_no_token.lock().unwrap() = true;
+    say(&world.app, 13, &seven, 101, "hello");
+    assert_eq!((world.next(), world.logged("telling.dropped").len()), (Told::Dropped, 2));
 }
 
 #[test]
@@ -360,7 +376,7 @@ fn a_comment_that_was_not_posted_says_whether_it_may_have_been() {
         (Fault::Lost, TroubleKind::Outside, "it may have been posted"),
         (answers(502), TroubleKind::Outside, "it may have been posted"),
         (answers(404), TroubleKind::Outside, "nothing was posted"),
-        (Fault::Answers(limited), TroubleKind::Outside, "nothing was posted; try again after"),
+        (Fault::Answers(Box::new(limited)), TroubleKind::Outside, "nothing was posted; try again after"),
     ];
     for (fault, kind, hint) in table {
         let world = World::new();

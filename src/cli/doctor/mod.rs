@@ -10,6 +10,7 @@ mod places;
 mod polling;
 mod portable;
 mod receiver;
+mod runs;
 mod store;
 mod workspaces;
 
@@ -105,6 +106,7 @@ fn look(setting: &Setting, notes: &[String], out: &Output) -> Vec<Finding> {
     findings.extend(receiver::look(setting, daemon.receiver.as_deref()));
     findings.extend(store::look(setting));
     findings.extend(workspaces::look(setting));
+    findings.extend(runs::look(setting));
     findings.extend(portable::look(setting, out));
     findings.extend(git::look(setting));
     findings.extend(github::look(setting));

@@ -1,12 +1,16 @@
 //! `the-loop run inspect`.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 
-use super::{Here, leftovers};
+use super::{Here, left_line, leftovers, together};
+use crate::app::kept;
 use crate::app::runs::FileView;
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::visible;
+use crate::domain::run::Leftover;
 
 /// Arguments of `run inspect`.
 #[derive(Debug, clap::Args)]
@@ -14,13 +18,15 @@ pub(super) struct Args {}
 
 /// Exit code 0 for a file that can be read, 2 for one that cannot, 3 for none.
 pub(super) fn run(Args {}: &Args, context: &Context) -> Result<Exit, Failure> {
-    let view = Here::find(context)?.runs().inspect()?;
+    let here = Here::find(context)?;
+    let view = here.runs().inspect()?;
+    let left = together(&view.leftovers, &kept::leftovers(&here.files)?);
     let FileView { path, size, fault, .. } = &view;
     let json = || {
         let path = path.display().to_string();
-        json!({ "path": path, "bytes": size, "fault": fault, "leftovers": leftovers(&view.leftovers) })
+        json!({ "path": path, "bytes": size, "fault": fault, "leftovers": leftovers(&left) })
     };
-    context.out.result(json, || visible(&text(&view)))?;
+    context.out.result(json, || visible(&text(&view, &left)))?;
     Ok(match (size, fault) {
         (None, _) => Exit::NoRun,
         (Some(_), Some(_)) => Exit::Blocked,
@@ -28,13 +34,13 @@ pub(super) fn run(Args {}: &Args, context: &Context) -> Result<Exit, Failure> {
     })
 }
 
-fn text(view: &FileView) -> String {
+fn text(view: &FileView, left: &[(PathBuf, Leftover)]) -> String {
     let path = view.path.display();
     let first = match (view.size, &view.fault) {
         (None, _) => format!("{path}: there is none\n"),
         (Some(size), None) => format!("{path}: {size} bytes, a run\n"),
         (Some(size), Some(fault)) => format!("{path}: {size} bytes, CORRUPT: {fault}\n"),
     };
-    let lines = view.leftovers.iter().map(|judged| format!("{}\n", judged.line()));
+    let lines = left.iter().map(|left| format!("{}\n", left_line(left)));
     std::iter::once(first).chain(lines).collect()
 }

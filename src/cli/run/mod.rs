@@ -15,6 +15,7 @@ mod status;
 mod unblock;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
@@ -24,13 +25,15 @@ use super::setting::reader;
 use crate::adapters::project::ProjectTree;
 use crate::adapters::run_files::RunFolder;
 use crate::adapters::system::SystemClock;
+use crate::app::kept::KeptLeftover;
 use crate::app::look;
+use crate::app::model_eval::ModelEval;
 use crate::app::request::{Look, Response, SessionDetail};
 use crate::app::runs::{Changed, Judged, RunError, Runs};
 use crate::daemon::compose::Setting;
 use crate::domain::ports::Clock as _;
 use crate::domain::reference::WorkItemRef;
-use crate::domain::run::{Actor, Command, Run, WorkItemState, document};
+use crate::domain::run::{Actor, Command, Leftover, Run, WorkItemState, document};
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -89,7 +92,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
 /// The project at hand and its files.
 pub(super) struct Here {
     pub(super) project: ProjectTree,
-    files: RunFolder,
+    pub(super) files: RunFolder,
     actor: Actor,
 }
 
@@ -104,13 +107,24 @@ impl Here {
         };
         let (work_item, endpoint) = (variable("THE_LOOP_WORK_ITEM"), variable("THE_LOOP_ENDPOINT"));
         let files = RunFolder::new(project.root());
-        Ok(Self { project, files, actor: Actor { work_item, endpoint, owner_ended: false } })
+        Ok(Self { project, files, actor: Actor { work_item, endpoint, ..Actor::default() } })
     }
 
     /// Its runs, now.
     pub(super) fn runs(&self) -> Runs<'_> {
         let now = SystemClock.now();
         Runs { files: &self.files, project: &self.project, actor: self.actor.clone(), now }
+    }
+
+    /// Its evaluations of models, now.
+    pub(super) fn model_eval(&self) -> ModelEval<'_> {
+        let (files, project, is_session) = (&self.files, &self.project, self.is_session());
+        ModelEval { files, project, is_session, now: SystemClock.now() }
+    }
+
+    /// Whether an agent's session asks, and not a person.
+    pub(super) fn is_session(&self) -> bool {
+        self.actor.work_item.is_some() || self.actor.endpoint.is_some()
     }
 
     /// The same, with what this machine's store knows of the run's endpoint; for commands that may take a run over.
@@ -170,19 +184,27 @@ fn say(changed: &Changed, context: &Context) -> Result<Exit, Failure> {
 }
 
 /// A run in a line.
-fn line(run: &Run) -> String {
+pub(super) fn line(run: &Run) -> String {
     let Run { task_id, status, stage, generation, .. } = run;
     let stale = if run.integrity.word() == "VALID" { "" } else { ", SUSPECTED_STALE" };
     format!("{task_id}  {status}{stale}, stage {stage}, generation {generation}")
 }
 
 /// Temporaries as JSON.
-fn leftovers(leftovers: &[Judged]) -> Json {
-    let one = |judged: &Judged| {
-        let path = judged.temporary.path.display().to_string();
-        json!({ "path": path, "is": judged.is.to_string(), "removable": judged.is.is_removable() })
-    };
+fn leftovers(leftovers: &[(PathBuf, Leftover)]) -> Json {
+    let one = |(path, is): &(PathBuf, Leftover)| json!({ "path": path.display().to_string(), "is": is.to_string(), "removable": is.is_removable() });
     leftovers.iter().map(one).collect()
+}
+
+/// Temporaries of runs and of other records, in one list.
+fn together(judged: &[Judged], kept: &[KeptLeftover]) -> Vec<(PathBuf, Leftover)> {
+    let judged = judged.iter().map(|one| (one.temporary.path.clone(), one.is.clone()));
+    judged.chain(kept.iter().map(|one| (one.path.clone(), one.is.clone()))).collect()
+}
+
+/// A temporary in a line.
+fn left_line((path, is): &(PathBuf, Leftover)) -> String {
+    format!("`{}`: {is}", path.display())
 }
 
 impl From<RunError> for Failure {

@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::{Here, leftovers, line};
+use super::{Here, leftovers, line, together};
 use crate::app::runs::StatusView;
 use crate::cli::context::Context;
+use crate::cli::counted;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::visible;
-use crate::domain::run::{Integrity, document};
+use crate::domain::run::document;
 
 /// Arguments of `run status`.
 #[derive(Debug, clap::Args)]
@@ -22,15 +23,11 @@ pub(super) fn run(Args {}: &Args, context: &Context) -> Result<Exit, Failure> {
     Ok(if view.mismatch.is_some() { Exit::Blocked } else { Exit::Done })
 }
 
-fn integrity(view: &StatusView) -> Integrity {
-    if view.live.is_stale() { Integrity::SuspectedStale } else { Integrity::Valid }
-}
-
 fn as_json(view: &StatusView) -> Json {
     let StatusView { live, mismatch, commits, changes, archives, .. } = view;
     json!({
         "run": document(&live.run),
-        "integrity": integrity(view).word(),
+        "integrity": live.integrity().word(),
         "doubts": live.doubts,
         "identity": { "matches": mismatch.is_none(), "why": mismatch },
         "git": {
@@ -40,7 +37,7 @@ fn as_json(view: &StatusView) -> Json {
             "dirty": changes.1 > 0,
             "changes": changes.1,
         },
-        "leftovers": leftovers(&view.leftovers),
+        "leftovers": leftovers(&together(&view.leftovers, &[])),
         "archives": archives,
     })
 }
@@ -58,7 +55,7 @@ fn as_text(view: &StatusView) -> String {
         row("Note", crate::domain::text::one_line(note));
     }
     row("Written", run.updated_at.to_string());
-    row("Integrity", integrity(view).word().to_owned());
+    row("Integrity", live.integrity().word().to_owned());
     live.doubts.iter().for_each(|doubt| row("", doubt.clone()));
     row("Identity", mismatch.clone().unwrap_or_else(|| "this project".to_owned()));
     run.blockers.iter().for_each(|blocker| row("Blocker", format!("{} (since {})", blocker.reason, blocker.since)));
@@ -75,7 +72,7 @@ fn as_text(view: &StatusView) -> String {
     if let Some((_, count)) = commits {
         row("Commits", format!("{count} since"));
     }
-    row("Changed", format!("{} files", changes.1));
+    row("Changed", counted(changes.1, "file"));
     view.leftovers.iter().for_each(|judged| row("Left behind", judged.line()));
     view.archives.iter().for_each(|name| row("Archived", format!("as {name}: its ending was cut off")));
     text

@@ -1,22 +1,27 @@
 //! `the-loop sessions show`.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::list::{local_time, sessions, table};
 use super::other_folder::OtherFolder;
+use crate::adapters::project_runs::ProjectRuns;
 use crate::adapters::system::SystemClock;
 use crate::app::look;
 use crate::app::request::{Look, Response, SessionDetail, SessionRow};
+use crate::app::runs::{RunError, Runs};
 use crate::cli::context::{Context, Setup};
 use crate::cli::exit::{Exit, Failure, Kind};
+use crate::cli::run::line as run_line;
 use crate::cli::setting::reader;
 use crate::cli::work_item::{self, WorkItemArg};
 use crate::daemon::compose::Setting;
 use crate::domain::config::nearest;
 use crate::domain::ports::Clock as _;
 use crate::domain::reference::WorkItemRef;
+use crate::domain::run::{Actor, Run, RunPlaces as _, document};
 
 /// The item that was meant, by the configuration of `setting`.
 pub(super) fn item(arg: &WorkItemArg, setting: &Setting) -> Result<WorkItemRef, Failure> {
@@ -75,11 +80,36 @@ pub(super) fn run(
     if let Some(folder) = folder {
         folder.show_in(&mut detail)?;
     }
-    context.out.result(|| json!({ "session": detail.session, "detail": detail }), || text(&detail))?;
+    let run = detail.directory.as_deref().map(Path::new).and_then(|directory| run_in(directory, setting));
+    let json = || json!({ "session": detail.session, "detail": detail, "run": run.as_ref().map(run_json) });
+    context.out.result(json, || text(&detail, run.as_ref()))?;
     Ok(Exit::Done)
 }
 
-fn text(detail: &SessionDetail) -> String {
+/// The live run in a session's directory, or why it cannot be believed.
+type RunThere = Result<Run, String>;
+
+fn run_in(directory: &Path, setting: &Setting) -> Option<RunThere> {
+    let (files, project) = match ProjectRuns::new(setting.environment.clone()).at(directory) {
+        Ok(place) => place?,
+        Err(error) => return Some(Err(error.to_string())),
+    };
+    let runs = Runs { files: &*files, project: &*project, actor: Actor::default(), now: SystemClock.now() };
+    match runs.live() {
+        Ok(live) => Some(Ok(Run { integrity: live.integrity(), ..live.run })),
+        Err(RunError::NoRun) => None,
+        Err(error) => Some(Err(error.to_string())),
+    }
+}
+
+fn run_json(run: &RunThere) -> Json {
+    match run {
+        Ok(run) => document(run),
+        Err(why) => json!({ "trouble": why }),
+    }
+}
+
+fn text(detail: &SessionDetail, run: Option<&RunThere>) -> String {
     let row = &detail.row;
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
@@ -104,6 +134,9 @@ fn text(detail: &SessionDetail) -> String {
     }
     if let Some(at) = &row.last_event {
         line("Last event", &local_time(at));
+    }
+    if let Some(run) = run {
+        line("Run", &run.as_ref().map_or_else(Clone::clone, run_line));
     }
     line("Waiting", &detail.waiting.to_string());
     if !detail.pull_requests.is_empty() {

@@ -4,10 +4,12 @@ mod evaluate;
 mod exec;
 mod record;
 
+use std::io::Read as _;
 use std::time::Duration;
 
 use super::context::Context;
-use super::exit::{Exit, Failure};
+use super::exit::{Exit, Failure, Kind};
+use crate::domain::run::LARGEST;
 use crate::domain::verdict::Verdict;
 
 /// Arguments of `verify`.
@@ -49,6 +51,14 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
         Action::Exec(args) => exec::run(args, context),
         Action::Evaluate(args) => evaluate::run(args, context),
     }
+}
+
+/// Standard input, not much further than any document of ours goes.
+pub(super) fn typed() -> Result<Vec<u8>, Failure> {
+    let mut typed = Vec::new();
+    let read = std::io::stdin().lock().take(LARGEST as u64 + 1).read_to_end(&mut typed);
+    read.map_err(|error| Failure::new(Kind::Outside, format!("could not read standard input: {error}")))?;
+    Ok(typed)
 }
 
 /// The exit code of a verdict.

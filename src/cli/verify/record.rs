@@ -1,13 +1,10 @@
 //! `the-loop verify record`.
 
-use std::io::Read as _;
-
 use serde_json::json;
 
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure, Kind};
 use crate::cli::run::Here;
-use crate::domain::run::LARGEST;
 use crate::domain::verdict::document;
 
 /// Arguments of `verify record`.
@@ -21,12 +18,9 @@ pub(super) struct Args {
 const FORMS: &str = "write one of `{\"criterion\": {\"id\", \"level\", \"text\", \"artifacts\"}}`, `{\"evidence\": {\"criterion\", \"claim\"}}`, `{\"finding\": {\"id\", \"severity\", \"text\", \"open\"}}`, `{\"blocker\": {\"id\", \"text\", \"open\"}}`";
 
 pub(super) fn run(_: &Args, context: &Context) -> Result<Exit, Failure> {
-    let mut typed = Vec::new();
-    let read = std::io::stdin().lock().take(LARGEST as u64 + 1).read_to_end(&mut typed);
-    read.map_err(|error| Failure::new(Kind::Outside, format!("could not read standard input: {error}")))?;
     let manifest = Here::find(context)?
         .runs()
-        .record(&typed)?
+        .record(&super::typed()?)?
         .map_err(|why| Failure::new(Kind::Refused, format!("the entry cannot be taken: {why}")).hint(FORMS))?;
     context.out.result(
         || json!({ "verification": document(&manifest) }),

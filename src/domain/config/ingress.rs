@@ -115,7 +115,7 @@ pub struct GhWebhookConfig {
     pub allow_unsigned: bool,
     /// Events taken; empty takes all that are known.
     pub events: Vec<String>,
-    /// Whether missed deliveries are asked for at start.
+    /// Whether GitHub is asked for deliveries that failed, which are sent again.
     pub sweep: bool,
 }
 
@@ -161,7 +161,9 @@ impl Section for GhWebhookConfig {
         .restart(),
         Key::new("events", "events to take; empty takes all that are known", |s: &mut Self| &mut s.events)
             .rule(Rule::Text(&rules::EVENT)),
-        Key::new("sweep", "ask GitHub for missed deliveries at start", |s: &mut Self| &mut s.sweep).restart(),
+        Key::new("sweep", "ask GitHub for deliveries that failed, and have them sent again", |s: &mut Self| {
+            &mut s.sweep
+        }),
     ];
 }
 
@@ -186,7 +188,7 @@ impl Default for PollingConfig {
 
 impl Section for PollingConfig {
     const KEYS: &'static [Key<Self>] = &[
-        Key::new("enabled", "whether GitHub is asked at intervals", |s: &mut Self| &mut s.enabled).restart(),
+        Key::new("enabled", "whether GitHub is asked at intervals", |s: &mut Self| &mut s.enabled),
         Key::new("intervalSeconds", "seconds between two cycles", |s: &mut Self| &mut s.interval_seconds)
             .rule(Rule::Range(1, 86_400)),
         Key::new("maxRetries", "failed tries before something is given up", |s: &mut Self| &mut s.max_retries)

@@ -271,5 +271,6 @@ fn hold(draft: &mut Draft<'_>, owner: &WorkItemRef) {
     if let Some(session) = &mut draft.item_mut(owner).session {
         session.state = SessionState::Paused(life);
     }
+    ending::pause_run(draft, owner);
     draft.log(LogEntry::info(EventName::SessionPaused), owner);
 }

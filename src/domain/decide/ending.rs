@@ -34,9 +34,21 @@ pub(super) fn end_sessions_and(draft: &mut Draft<'_>, owner: &WorkItemRef, reaso
     if let Some(body) = session.and_then(|session| end(session, EndpointRef::Item, reason, keep_pane, now)) {
         draft.effect(owner, Class::Overtaking, body);
     }
+    if reason == EndReason::Stopped {
+        pause_run(draft, owner);
+    }
     let by_a_person = matches!(reason, EndReason::Stopped | EndReason::Reset);
     let event = if by_a_person { EventName::SessionClosed } else { EventName::SessionAutoclosed };
     draft.log(LogEntry::info(event).with("reason", reason.as_str()), owner);
+}
+
+/// What the agent was at is put aside with the item, behind the end of its agent: an early stop is no completion. Only a
+/// session that has a directory can have a run there.
+pub(super) fn pause_run(draft: &mut Draft<'_>, owner: &WorkItemRef) {
+    let session = draft.item(owner).and_then(|item| item.session.as_ref());
+    if session.is_some_and(|session| session.cwd.is_some()) {
+        draft.effect(owner, Class::Overtaking, EffectBody::PauseRun);
+    }
 }
 
 /// Whether the conversation can still be ended.

@@ -97,7 +97,7 @@ pub(super) fn failed_check(pull_request: u64, sha: &str) -> Event {
     };
     let speech = Speech {
         identity: Identity::new("github.com", 101, "check", sha),
-        node_id: Some(format!("check_{sha}")),
+        node_id: None,
         author: None,
         text: String::new(),
         created_at: None,

@@ -172,20 +172,6 @@ fn a_check_is_about_the_pull_request_that_is_ours() {
 }
 
 #[test]
-fn k72_a_failed_check_is_seen_so_that_another_machine_does_not_forward_it_again() {
-    let mut rows = Rows::new().with_live(7);
-    rows.take(&comment(70, pull_request(16, Some(7)), "mona", 9, "x"), 9);
-    rows.seen.clear();
-    let mut taken_over = Rows::new();
-    taken_over.view = rows.view.clone();
-    assert_eq!(rows.take(&failed_check(16, "ab1"), 10).verdict, Verdict::Accepted);
-    assert_eq!(rows.seen, ["check_ab1"]);
-    taken_over.view.seen.insert(issue(7).key());
-    let again = taken_over.take(&failed_check(16, "ab1"), 11);
-    assert_eq!(again.verdict, Verdict::Dropped(DropReason::SameEvent));
-}
-
-#[test]
 fn a_branch_hint_counts_when_its_issue_is_known_and_is_asked_for_when_not() {
     let mut hinted = pull_request(16, None);
     hinted.head.as_mut().unwrap().branch = "feature/issue-7".into();
@@ -413,4 +399,20 @@ fn k42_an_item_closed_and_begun_again_has_the_conversations_of_its_open_pull_req
     };
     assert_eq!(state(16), Some(SessionState::Recorded));
     assert!(matches!(state(17), Some(SessionState::Closed { reason: EndReason::Merged, .. })), "{:?}", state(17));
+}
+
+#[test]
+fn a_pause_and_a_stop_put_the_run_aside_where_the_session_has_a_directory() {
+    for (word, ends) in [("pause", &[][..]), ("stop", &["end"][..])] {
+        for has_directory in [false, true] {
+            let mut rows = Rows::new().with_live(7);
+            let session = rows.view.items.get_mut(&issue(7).key()).and_then(|known| known.item.session.as_mut());
+            session.unwrap().cwd = has_directory.then(|| "/w/7".into());
+            let outcome = rows.take(&comment(70, subject(7), "mona", 60, &format!("the-loop {word}")), 60);
+            let aside: &[&str] = if has_directory { &["pause-run"] } else { &[] };
+            assert_eq!(verbs(&outcome), [ends, aside].concat(), "{word}");
+            let again = rows.take(&comment(71, subject(7), "mona", 61, &format!("the-loop {word}")), 61);
+            assert!(verbs(&again).is_empty(), "{word}: once");
+        }
+    }
 }

@@ -142,7 +142,6 @@ fn check_verdict(draft: &mut Draft<'_>, speech: &Speech, check: &Check) -> Verdi
         return Verdict::Dropped(DropReason::NotNew);
     }
     for (matched, about) in fresh {
-        draft.seen(&matched.owner, speech.node_id.as_deref());
         let message = messages::of_check(draft.event, speech, check, about);
         deliver(draft, &[matched], speech, &message);
     }

@@ -23,11 +23,11 @@ fn told(outcome: &Outcome) -> Vec<String> {
 }
 
 fn text(outcome: &Outcome) -> &str {
-    let texts = outcome.tells.iter().filter_map(|tell| match &tell.what {
+    let mut texts = outcome.tells.iter().filter_map(|tell| match &tell.what {
         What::Words { text, .. } => Some(text.as_str()),
         What::Reaction { .. } => None,
     });
-    texts.last().unwrap_or_default()
+    texts.next_back().unwrap_or_default()
 }
 
 #[rstest]

@@ -16,6 +16,8 @@ use crate::domain::time::Time;
 const TRIES: u32 = 3;
 /// Seconds between two tries.
 const PAUSE_SECONDS: i64 = 15;
+/// How long a fact is asked for at all, seconds: a host that lets every try run out is not waited for longer.
+const PATIENCE_SECONDS: i64 = 45;
 
 /// An event that is accepted and not decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +36,9 @@ pub struct Waiting {
     pub learnt: Vec<Learnt>,
     /// Tries so far for what is missing.
     pub tries: u32,
+    /// When it was asked for first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<Time>,
     /// Not to be asked for before this.
     pub not_before: Option<Time>,
     /// When it was accepted.
@@ -44,14 +49,16 @@ impl Waiting {
     /// The same, waiting for `fact` from now on.
     #[must_use]
     pub fn missing(self, fact: MissingFact) -> Self {
-        Self { missing: Some(fact), tries: 0, not_before: None, ..self }
+        Self { missing: Some(fact), tries: 0, asked_at: None, not_before: None, ..self }
     }
 
-    /// After nobody answered: asked again later, or decided without once it was asked often enough.
+    /// After nobody answered what was asked at `asked_at`: asked again later, or decided without once it was asked often
+    /// or long enough.
     #[must_use]
-    pub fn unanswered(mut self, now: Time) -> Self {
+    pub fn unanswered(mut self, asked_at: Time, now: Time) -> Self {
         self.tries += 1;
-        if self.tries < TRIES {
+        let since = *self.asked_at.get_or_insert(asked_at);
+        if self.tries < TRIES && now < since.plus_seconds(PATIENCE_SECONDS) {
             return Self { not_before: Some(now.plus_seconds(PAUSE_SECONDS)), ..self };
         }
         match self.missing.clone() {
@@ -64,7 +71,7 @@ impl Waiting {
     #[must_use]
     pub fn learns(mut self, learnt: Learnt) -> Self {
         self.learnt.push(learnt);
-        Self { missing: None, tries: 0, not_before: None, ..self }
+        Self { missing: None, tries: 0, asked_at: None, not_before: None, ..self }
     }
 }
 
@@ -102,16 +109,19 @@ mod tests {
             missing: None,
             learnt: Vec::new(),
             tries: 0,
+            asked_at: None,
             not_before: None,
             at: now,
         };
+        let slow = waiting.clone().missing(fact.clone()).unanswered(now, now.plus_seconds(PATIENCE_SECONDS));
+        assert_eq!(slow.learnt, [Learnt::Nothing(fact.clone())], "a try that ran out of time is enough");
         let mut waiting = waiting.missing(fact.clone());
         for tries in 1..TRIES {
-            waiting = waiting.unanswered(now);
+            waiting = waiting.unanswered(now, now);
             assert_eq!((waiting.tries, waiting.not_before), (tries, Some(now.plus_seconds(PAUSE_SECONDS))));
             assert_eq!(waiting.missing.as_ref(), Some(&fact));
         }
-        waiting = waiting.unanswered(now);
+        waiting = waiting.unanswered(now, now);
         assert_eq!((waiting.missing.clone(), waiting.not_before), (None, None));
         assert_eq!(waiting.learnt, [Learnt::Nothing(fact)]);
         assert!(i64::from(TRIES) * PAUSE_SECONDS < 60, "three tries within a minute");

@@ -76,7 +76,7 @@ pub enum Ignored {
 pub struct Speech {
     /// Consumed by the first arrival of this, from whichever ingress.
     pub identity: Identity,
-    /// GraphQL node id, the form `seenComments` uses; for a check, what stands for it there.
+    /// GraphQL node id, the form `seenComments` uses; absent for checks.
     pub node_id: Option<String>,
     /// Who wrote the text; `None` is nobody. Checks have no author.
     pub author: Option<Login>,

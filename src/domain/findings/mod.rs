@@ -6,6 +6,7 @@ pub mod github;
 pub mod places;
 pub mod polling;
 pub mod programs;
+pub mod runs;
 pub mod secret;
 pub mod workspaces;
 

@@ -5,8 +5,6 @@ use crate::domain::polling::{Polling, Progress};
 use crate::domain::reference::RepoRef;
 use crate::domain::time::Time;
 
-/// After how many intervals without a cycle polling is taken not to get on.
-const INTERVALS: i64 = 5;
 /// How long an event may wait for a fact before somebody should look, seconds.
 const PATIENCE_SECONDS: i64 = 300;
 
@@ -70,8 +68,8 @@ pub fn repository(
                 .todo("`the-loop events --type poll` says why"),
         );
     }
-    let silent = |at: Time| at.plus_seconds(INTERVALS * i64::from(polling.interval_seconds).max(60)) < now;
-    if runs && last.is_none() && progress.and_then(|progress| progress.cycled_at).is_some_and(silent) {
+    let is_silent = |at: Time| polling.is_silent(at, now);
+    if runs && last.is_none() && progress.and_then(|progress| progress.cycled_at).is_some_and(is_silent) {
         findings.push(
             Finding::warning("polling.silent", format!("`{name}` was not polled for long"))
                 .because("what happens there is not heard of")

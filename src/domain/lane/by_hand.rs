@@ -38,7 +38,7 @@ pub enum Unfit {
 /// # Errors
 /// The lane would only drop it again.
 pub fn again(letter: &DeadLetter, item: &Item, policy: &Policy) -> Result<Again, Unfit> {
-    let effect = Effect { attempts: 0, not_before: None, ..letter.effect.clone() };
+    let effect = Effect { attempts: 0, not_before: None, trouble: None, ..letter.effect.clone() };
     match &letter.effect.body {
         EffectBody::Deliver { .. } => deliver(effect, item, policy),
         EffectBody::Spawn { endpoint: EndpointRef::Item, generation, .. } => {
@@ -52,6 +52,7 @@ pub fn again(letter: &DeadLetter, item: &Item, policy: &Policy) -> Result<Again,
         }
         EffectBody::End { .. } if item.session.is_some() => Ok(Again { effect, item: None }),
         EffectBody::End { .. } => Err(Unfit::NothingToEnd),
+        EffectBody::PauseRun => Err(Unfit::NotWanted),
     }
 }
 
@@ -62,7 +63,7 @@ pub fn again(letter: &DeadLetter, item: &Item, policy: &Policy) -> Result<Again,
 /// A session depends on it.
 pub const fn may_drop(effect: &Effect) -> Result<(), Unfit> {
     match effect.body {
-        EffectBody::Deliver { .. } | EffectBody::Tidy { .. } => Ok(()),
+        EffectBody::Deliver { .. } | EffectBody::Tidy { .. } | EffectBody::PauseRun => Ok(()),
         EffectBody::Spawn { .. } | EffectBody::End { .. } => Err(Unfit::SessionDepends),
     }
 }

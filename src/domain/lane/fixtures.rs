@@ -52,7 +52,7 @@ impl LaneView {
     pub(super) fn and(mut self, class: Class, seq: u64, body: EffectBody) -> Self {
         let place = Place { class, seq };
         let lane = item_ref().key();
-        self.effects.push(Effect { lane, place, body, attempts: 0, not_before: None, created_at: NOW });
+        self.effects.push(Effect { lane, place, body, attempts: 0, not_before: None, trouble: None, created_at: NOW });
         self.effects.sort_by_key(|effect| effect.place);
         self
     }

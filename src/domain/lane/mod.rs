@@ -142,13 +142,23 @@ pub enum Work {
         /// The record's session, which ended.
         session: Box<Session>,
     },
+    /// Put the item's run aside.
+    PauseRun {
+        /// The effect.
+        place: Place,
+        /// The record's session, which is held or over.
+        session: Box<Session>,
+    },
 }
 
 impl Work {
     /// The effects this work settles.
     pub fn members(&self) -> Vec<Place> {
         match self {
-            Self::Spawn { place, .. } | Self::End { place, .. } | Self::Tidy { place, .. } => vec![*place],
+            Self::Spawn { place, .. }
+            | Self::End { place, .. }
+            | Self::Tidy { place, .. }
+            | Self::PauseRun { place, .. } => vec![*place],
             Self::Deliver { members, .. } => members.clone(),
         }
     }
@@ -157,7 +167,7 @@ impl Work {
     pub const fn endpoint(&self) -> &EndpointRef {
         match self {
             Self::Spawn { endpoint, .. } | Self::Deliver { endpoint, .. } | Self::End { endpoint, .. } => endpoint,
-            Self::Tidy { .. } => &EndpointRef::Item,
+            Self::Tidy { .. } | Self::PauseRun { .. } => &EndpointRef::Item,
         }
     }
 
@@ -167,7 +177,8 @@ impl Work {
             Self::Spawn { session, .. }
             | Self::Deliver { session, .. }
             | Self::End { session, .. }
-            | Self::Tidy { session, .. } => session,
+            | Self::Tidy { session, .. }
+            | Self::PauseRun { session, .. } => session,
         }
     }
 
@@ -175,7 +186,7 @@ impl Work {
     pub const fn held(&self) -> usize {
         match self {
             Self::Deliver { held, .. } => *held,
-            Self::Spawn { .. } | Self::End { .. } | Self::Tidy { .. } => 0,
+            Self::Spawn { .. } | Self::End { .. } | Self::Tidy { .. } | Self::PauseRun { .. } => 0,
         }
     }
 
@@ -185,7 +196,7 @@ impl Work {
         match self {
             Self::Spawn { .. } | Self::Tidy { .. } => true,
             Self::Deliver { life, .. } => life.is_without_terminal(),
-            Self::End { .. } => false,
+            Self::End { .. } | Self::PauseRun { .. } => false,
         }
     }
 
@@ -196,7 +207,7 @@ impl Work {
             Self::Spawn { endpoint, .. } | Self::Deliver { endpoint, .. } | Self::End { endpoint, .. } => {
                 *endpoint = now;
             }
-            Self::Tidy { .. } => {}
+            Self::Tidy { .. } | Self::PauseRun { .. } => {}
         }
         self
     }
@@ -204,7 +215,7 @@ impl Work {
     /// The life it acts on.
     pub const fn life(&self) -> Option<&Life> {
         match self {
-            Self::Spawn { .. } | Self::Tidy { .. } => None,
+            Self::Spawn { .. } | Self::Tidy { .. } | Self::PauseRun { .. } => None,
             Self::Deliver { life, .. } | Self::End { life, .. } => Some(life),
         }
     }
@@ -263,6 +274,13 @@ pub enum Done {
     Ended,
     /// What became of the checkout.
     Tidied(super::workspace::Tidied),
+    /// What became of the run: `paused`, `no-run`, or `left-alone` with why.
+    RunPaused {
+        /// The word for the trail.
+        how: &'static str,
+        /// Why it was left alone.
+        why: Option<String>,
+    },
 }
 
 /// What follows from how it went; stored in one transaction.

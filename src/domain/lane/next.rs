@@ -44,6 +44,7 @@ pub fn next(view: &LaneView, now: Time) -> Next {
                 return spawn(view, effect, endpoint, *generation, *resume);
             }
             EffectBody::Tidy { generation } => return tidy(view, effect, *generation),
+            EffectBody::PauseRun => return pause_run(view, effect),
             EffectBody::Deliver { endpoint, generation, .. } => match target(view, endpoint, *generation) {
                 Target::Live(_, session, _) if session.breaker.tripped => {}
                 Target::Live(endpoint, session, life) => return deliver(view, effect, endpoint, session, life, now),
@@ -128,6 +129,14 @@ fn tidy(view: &LaneView, effect: &Effect, generation: u64) -> Next {
             Next::Do(Work::Tidy { place: effect.place, session: Box::new(session.clone()) })
         }
         Some(_) => drop("not-ended"),
+    }
+}
+
+/// A run is put aside while its item is held or over; whoever began again since goes on.
+fn pause_run(view: &LaneView, effect: &Effect) -> Next {
+    match view.item.session.as_ref().filter(|session| session.is_paused() || !session.is_live()) {
+        Some(session) => Next::Do(Work::PauseRun { place: effect.place, session: Box::new(session.clone()) }),
+        None => Next::Drop { places: vec![effect.place], reason: "no-longer-wanted" },
     }
 }
 

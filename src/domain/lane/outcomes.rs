@@ -51,7 +51,7 @@ fn k43_a_first_spawn_that_dies_delivers_nothing_and_is_tried_again() {
     assert!(settlement.over.is_empty() && settlement.dead.is_empty() && !settlement.keep_claim);
     let [again] = settlement.again.as_slice() else { panic!() };
     assert_eq!((again.place.seq, again.attempts), (1, 1));
-    assert!(again.not_before > Some(NOW));
+    assert!(again.not_before > Some(NOW) && again.trouble.is_some(), "what went wrong is shown while it waits");
     assert_eq!((after(&settlement).failed_spawns, &after(&settlement).state), (1, &SessionState::Starting));
     // A conversation that could not be resumed is tried fresh.
     let mut lane = lane;
@@ -232,7 +232,7 @@ fn k46_waiting_is_no_failure_and_nobody_is_dead(#[case] done: Done) {
         assert!(settlement.item.is_none() && settlement.dead.is_empty() && settlement.new.is_empty());
         let [again] = settlement.again.as_slice() else { panic!() };
         assert_eq!((again.place.seq, again.attempts), (1, 0));
-        assert_eq!(again.not_before, settlement.until);
+        assert!(again.trouble.is_some() && again.not_before == settlement.until);
         lane.effects[0] = Effect { not_before: None, ..again.clone() };
     }
 }

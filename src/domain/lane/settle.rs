@@ -30,6 +30,7 @@ pub fn settle(view: &LaneView, work: &Work, done: &Done, policy: &Policy, now: T
         Done::Failed(detail) => settling.failed(detail),
         Done::Ended => settling.ended(),
         Done::Tidied(tidied) => settling.tidied(tidied),
+        Done::RunPaused { how, why } => settling.run_paused(how, why.as_deref()),
         Done::PastedOnly | Done::Unsure(_) | Done::Running => {
             settling.out.keep_claim = true;
             settling.out.until = Some(retry::after_busy(now));
@@ -111,7 +112,7 @@ impl Settling<'_> {
         for effect in self.effects() {
             self.log(LogEntry::warn(EventName::DispatchFailed).with("detail", detail), &effect.body);
         }
-        self.retry(false);
+        self.retry(false, detail);
     }
 
     /// Changes the session the work was about.
@@ -203,7 +204,7 @@ impl Settling<'_> {
             });
             self.bury(DeadReason::RetriesExhausted, detail);
         } else {
-            self.retry(for_pull_request);
+            self.retry(for_pull_request, detail);
         }
     }
 
@@ -255,12 +256,22 @@ impl Settling<'_> {
         }
     }
 
+    /// Whatever kept it from being put aside, a person sees it in the trail; it is never tried again.
+    fn run_paused(&mut self, how: &'static str, why: Option<&str>) {
+        if let Some(why) = why {
+            let entry = LogEntry::warn(EventName::DispatchFailed).with("detail", why);
+            self.log(entry, &EffectBody::PauseRun);
+        }
+        self.over(how);
+    }
+
     /// Not a failure: the lane looks again later, in the same order.
     fn wait(&mut self, until: Time, why: &str) {
         if let Some(mut effect) = self.effects().into_iter().next() {
             // Told once when it begins; looking again and finding the same is no news.
             let level = if effect.not_before.is_none() { Level::Warn } else { Level::Debug };
             effect.not_before = Some(until);
+            effect.trouble = Some(why.to_owned());
             let entry = LogEntry::new(EventName::DispatchFailed, level).with("waits", why);
             self.log(entry, &effect.body);
             self.out.again.push(effect);
@@ -268,7 +279,7 @@ impl Settling<'_> {
         self.out.until = Some(until);
     }
 
-    fn retry(&mut self, soon: bool) {
+    fn retry(&mut self, soon: bool, detail: &str) {
         for mut effect in self.effects() {
             effect.attempts += 1;
             let until = match soon {
@@ -276,6 +287,7 @@ impl Settling<'_> {
                 false => retry::after_failure(self.now, effect.attempts, self.jitter),
             };
             effect.not_before = Some(until);
+            effect.trouble = Some(detail.to_owned());
             self.out.until = Some(until);
             self.out.again.push(effect);
         }
@@ -297,7 +309,7 @@ impl Settling<'_> {
         let entry = entry.with("verb", body.verb());
         let delivery = match body {
             EffectBody::Deliver { message, .. } => Some(message.delivery.as_str().to_owned()),
-            EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } => None,
+            EffectBody::Spawn { .. } | EffectBody::End { .. } | EffectBody::Tidy { .. } | EffectBody::PauseRun => None,
         };
         self.log_entry(entry.with_some("delivery", delivery));
     }

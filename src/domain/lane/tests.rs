@@ -187,3 +187,24 @@ fn k40_a_checkout_goes_only_when_nobody_works_in_it(#[case] lane: LaneView, #[ca
     lane.effects[0].not_before = Some(NOW.plus_seconds(900));
     assert!(matches!(next(&lane, NOW), Next::Drop { reason: "no-longer-wanted", .. }));
 }
+
+#[rstest]
+#[case::paused(SessionState::Paused(Some(life(7))), true)]
+#[case::stopped(closed(), true)]
+#[case::still_ends(SessionState::Closing(EndReason::Stopped), true)]
+#[case::resumed(live(), false)]
+#[case::begun_anew(SessionState::Starting, false)]
+fn a_run_is_put_aside_while_its_item_is_held_or_over(#[case] state: SessionState, #[case] wanted: bool) {
+    let lane = view(state).and(Class::Overtaking, 1, EffectBody::PauseRun);
+    match next(&lane, NOW) {
+        Next::Do(work @ Work::PauseRun { .. }) => {
+            assert!(wanted && !work.is_slow());
+            let done = Done::RunPaused { how: "left-alone", why: Some("no git".into()) };
+            let settlement = settle(&lane, &work, &done, &policy(), NOW, 0);
+            assert_eq!(settlement.over, [(lane.effects[0].place, "left-alone")]);
+            assert!(settlement.again.is_empty() && settlement.dead.is_empty(), "it is tried once");
+        }
+        Next::Drop { reason, .. } => assert_eq!((reason, wanted), ("no-longer-wanted", false)),
+        other => panic!("{other:?}"),
+    }
+}

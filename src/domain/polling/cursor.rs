@@ -20,12 +20,14 @@ pub struct Cursor {
     at: Option<Time>,
     /// What was handled of the overlap, with the time it had then.
     seen: BTreeMap<u64, Time>,
+    /// Whether the overlap was read again after every replica had to know it: only the latest second is asked for again.
+    rests: bool,
 }
 
 impl Cursor {
     /// A list that is read from `at` on.
     pub fn beginning(at: Time) -> Self {
-        Self { at: Some(at.whole_seconds()), seen: BTreeMap::new() }
+        Self { at: Some(at.whole_seconds()), ..Self::default() }
     }
 
     /// The latest time seen.
@@ -35,7 +37,16 @@ impl Cursor {
 
     /// From when the list is asked for next.
     pub fn since(&self) -> Option<Time> {
+        if self.rests { self.at } else { self.overlap() }
+    }
+
+    fn overlap(&self) -> Option<Time> {
         self.at.map(|at| at.plus_seconds(-OVERLAP_SECONDS))
+    }
+
+    /// The list was read to its end at `now`, GitHub's time, and everything in it is handled.
+    pub fn read_whole(&mut self, now: Time) {
+        self.rests = self.at.is_some_and(|at| at.plus_seconds(OVERLAP_SECONDS) <= now);
     }
 
     /// Whether an entry was not handled yet as it is now.
@@ -45,9 +56,10 @@ impl Cursor {
 
     /// An entry is handled. What lies before the overlap is forgotten: nobody asks for it again.
     pub fn handled(&mut self, id: u64, updated_at: Time) {
+        self.rests &= self.at >= Some(updated_at);
         self.at = self.at.max(Some(updated_at));
         self.seen.insert(id, updated_at);
-        if let Some(since) = self.since() {
+        if let Some(since) = self.overlap() {
             self.seen.retain(|_, at| *at >= since);
         }
     }
@@ -69,6 +81,20 @@ mod tests {
         cursor.handled(1, at(5));
         assert!(cursor.is_news(2, at(5)) && cursor.is_news(3, at(5)) && !cursor.is_news(1, at(5)));
         assert!(cursor.since() < Some(at(5)), "the same second is asked for again");
+    }
+
+    #[test]
+    fn a_list_that_rests_is_asked_for_its_latest_second_only() {
+        let mut cursor = Cursor::beginning(at(0));
+        cursor.handled(1, at(5));
+        cursor.read_whole(at(4 + OVERLAP_SECONDS));
+        assert_eq!(cursor.since(), Some(at(5 - OVERLAP_SECONDS)), "a replica may still lag");
+        cursor.read_whole(at(5 + OVERLAP_SECONDS));
+        assert_eq!(cursor.since(), Some(at(5)));
+        cursor.handled(2, at(5));
+        assert_eq!(cursor.since(), Some(at(5)), "in the same second");
+        cursor.handled(3, at(1000));
+        assert_eq!(cursor.since(), Some(at(1000 - OVERLAP_SECONDS)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::domain::event::SubjectKind;
 use crate::domain::item::Item;
 use crate::domain::portable::Control;
 use crate::domain::time::Time;
@@ -21,6 +22,8 @@ pub struct Followed {
     pub number: u64,
     /// Whether its session lives, paused or not; for a pull request of another record, that record's.
     pub lives: bool,
+    /// Whether it is a pull request: of another record, or with a record of its own.
+    pub is_pull: bool,
     /// Whether it is a pull request of another record.
     pub is_owned: bool,
     /// When it was armed, when it is.
@@ -32,9 +35,10 @@ pub struct Followed {
 }
 
 impl Followed {
-    /// An open pull request that a live record lists.
-    pub const fn owned(number: u64) -> Self {
-        Self { number, lives: true, is_owned: true, armed_at: None, life: None, take_over: None }
+    /// An open pull request that a live record lists; its thread is taken over with its owner's.
+    pub fn owned(number: u64, owner: Option<&Self>) -> Self {
+        let (life, take_over) = (owner.and_then(|owner| owner.life), owner.and_then(|owner| owner.take_over));
+        Self { number, lives: true, is_pull: true, is_owned: true, armed_at: None, life, take_over }
     }
 }
 
@@ -51,18 +55,31 @@ pub fn follow(item: &Item) -> Option<Followed> {
     let life = armed_at.max(item.baseline);
     let since = sections.last_polled_at.or(life).map(|at| at.plus_seconds(-TAKE_OVER_SECONDS));
     let take_over = since.filter(|_| sections.has_poll);
-    Some(Followed { number: item.reference.number(), lives, is_owned: false, armed_at, life, take_over })
+    let is_pull = item.facts.kind == Some(SubjectKind::PullRequest);
+    Some(Followed { number: item.reference.number(), lives, is_pull, is_owned: false, armed_at, life, take_over })
 }
 
-/// The followed items that no list shows and whose state has to be known: all of them in the first cycle, and afterwards
-/// those that were armed since without a session, and pull requests whose head nobody has seen.
-pub fn wanted(followed: &[Followed], progress: &Progress, is_first: bool) -> Vec<u64> {
-    let is_new = |item: &&Followed, at: Option<Time>| progress.asked.get(&item.number) < at.as_ref();
-    let is_wanted = |item: &&Followed| match item.is_owned {
-        true => !progress.heads.contains_key(&item.number) && is_new(item, progress.first),
-        false => is_first || (!item.lives && is_new(item, item.armed_at)),
-    };
-    followed.iter().filter(is_wanted).map(|item| item.number).take(MOST_BY_NUMBER).collect()
+/// Until when an item's comments are known on this machine, in GitHub's time: the last whole cycle, in which it was
+/// followed and its thread had been taken over. `None` when that cannot be said.
+pub fn polled_at(item: &Item, progress: &Progress) -> Option<Time> {
+    let followed = follow(item)?;
+    let number = followed.number;
+    let is_known = taken_over(&[followed], &progress.taken_over).is_empty() && !progress.again.contains_key(&number);
+    progress.polled_at.filter(|_| is_known)
+}
+
+/// The followed items that no list shows and whose state has to be known, each once: those that began before the first
+/// cycle, those that were armed since without a session, and pull requests whose head nobody has seen.
+pub fn wanted(followed: &[Followed], progress: &Progress) -> Vec<u64> {
+    let is_new = |item: &&Followed| progress.asked.get(&item.number) < item.armed_at.or(progress.first).as_ref();
+    let lacks_head = |item: &&Followed| item.is_pull && item.lives && !progress.heads.contains_key(&item.number);
+    let is_unseen = |item: &&Followed| !item.lives || item.life <= progress.first || lacks_head(item);
+    followed
+        .iter()
+        .filter(|item| is_new(item) && is_unseen(item))
+        .map(|item| item.number)
+        .take(MOST_BY_NUMBER)
+        .collect()
 }
 
 /// The followed items whose threads are to be read whole, because this machine takes them over: once for every life of
@@ -126,19 +143,31 @@ mod tests {
 
     #[test]
     fn what_is_armed_without_a_session_is_asked_for_once() {
-        let armed = |number, lives| Followed { number, lives, armed_at: Some(at(5)), ..Followed::owned(number) };
-        let followed =
-            [Followed { is_owned: false, ..armed(1, true) }, Followed { is_owned: false, ..armed(2, false) }];
+        let owned = |number| Followed::owned(number, None);
+        let armed = |number, lives| Followed {
+            lives,
+            is_pull: false,
+            is_owned: false,
+            armed_at: Some(at(5)),
+            life: Some(at(5)),
+            ..owned(number)
+        };
+        let followed = [armed(1, true), armed(2, false)];
         let progress = |asked: &[(u64, i64)]| Progress {
             first: Some(at(0)),
             asked: asked.iter().map(|(number, second)| (*number, at(*second))).collect(),
             ..Progress::default()
         };
-        assert_eq!(wanted(&followed, &progress(&[]), true), [1, 2]);
-        assert_eq!(wanted(&followed, &progress(&[]), false), [2]);
-        assert_eq!(wanted(&followed, &progress(&[(2, 5)]), false), [0; 0]);
-        assert_eq!(wanted(&followed, &progress(&[(2, 4)]), false), [2], "armed again");
-        assert_eq!(wanted(&[Followed::owned(3)], &progress(&[]), false), [3]);
-        assert_eq!(wanted(&[Followed::owned(3)], &progress(&[(3, 0)]), false), [0; 0]);
+        assert_eq!(wanted(&followed, &progress(&[])), [2]);
+        assert_eq!(wanted(&followed, &progress(&[(2, 5)])), [0; 0]);
+        assert_eq!(wanted(&followed, &progress(&[(2, 4)])), [2], "armed again");
+        let later = |asked: &[(u64, i64)]| Progress { first: Some(at(9)), ..progress(asked) };
+        assert_eq!(wanted(&followed, &later(&[])), [1, 2], "they began before the first cycle");
+        assert_eq!(wanted(&followed, &later(&[(1, 5), (2, 5)])), [0; 0]);
+        assert_eq!(wanted(&[owned(3)], &progress(&[])), [3]);
+        assert_eq!(wanted(&[owned(3)], &progress(&[(3, 0)])), [0; 0]);
+        let own = Followed { is_pull: true, ..armed(4, true) };
+        assert_eq!(wanted(std::slice::from_ref(&own), &progress(&[])), [4], "nobody has seen its head");
+        assert_eq!(wanted(&[own], &progress(&[(4, 5)])), [0; 0]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Everything here is in GitHub's time: a cursor comes from what was seen, never from a clock of ours.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ mod heads;
 mod words;
 
 pub use cursor::{Cursor, OVERLAP_SECONDS};
-pub use follow::{Followed, follow, taken_over, wanted};
+pub use follow::{Followed, MOST_BY_NUMBER, follow, polled_at, taken_over, wanted};
 pub use heads::{Watched, due};
 pub use words::newest_word;
 
@@ -41,6 +41,8 @@ pub struct Progress {
     pub heads: BTreeMap<u64, Watched>,
     /// The pull request whose settled head was looked at last.
     pub turn: u64,
+    /// Items whose threads are still to be looked through for the newest word from before the first cycle.
+    pub words: BTreeSet<u64>,
     /// Items that could not be read, with the tries so far: they are asked for again by number.
     pub again: BTreeMap<u64, u32>,
     /// Items that were asked for by number because no list showed them, with the time of the command that armed them.
@@ -51,7 +53,7 @@ pub struct Progress {
     pub pause: Pause,
     /// When the last cycle ended, by our clock.
     pub cycled_at: Option<Time>,
-    /// GitHub's clock at the last cycle that was answered whole.
+    /// GitHub's clock at the beginning of the last cycle that was answered whole.
     pub polled_at: Option<Time>,
     /// How far our clock is ahead of GitHub's, seconds, at the last cycle.
     pub offset: Option<i64>,
@@ -83,6 +85,16 @@ pub struct Polling {
     pub interval_seconds: u32,
     /// Repositories, each once.
     pub sources: Vec<Source>,
+}
+
+/// After how many intervals without a cycle polling is taken not to get on.
+const SILENT_INTERVALS: i64 = 5;
+
+impl Polling {
+    /// Whether the last cycle was so long ago that a daemon that polls does not get on.
+    pub fn is_silent(&self, cycled_at: Time, now: Time) -> bool {
+        cycled_at.plus_seconds(SILENT_INTERVALS * i64::from(self.interval_seconds).max(60)) < now
+    }
 }
 
 /// A repository as GitHub names it.

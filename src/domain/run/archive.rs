@@ -28,11 +28,11 @@ pub fn manifest_name(task: &TaskId, number: u32) -> String {
     }
 }
 
-/// Of what a document is, and how new.
+/// Of what a document is, and how new. `K` names what it is of: a task, for the documents of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
+pub struct Mark<K = TaskId> {
     /// Its task.
-    pub task: TaskId,
+    pub task: K,
     /// Its generation.
     pub generation: u64,
 }
@@ -76,7 +76,7 @@ impl std::fmt::Display for Leftover {
 
 /// Judges a temporary: `found` is what it says of itself, `known` are the files it could have become, each with whether
 /// its bytes are the same.
-pub fn judge_leftover(found: Result<Mark, String>, known: &[(Mark, bool)]) -> Leftover {
+pub fn judge_leftover<K: PartialEq>(found: Result<Mark<K>, String>, known: &[(Mark<K>, bool)]) -> Leftover {
     let mark = match found {
         Ok(mark) => mark,
         Err(why) => return Leftover::Unreadable(why),

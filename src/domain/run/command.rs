@@ -97,12 +97,20 @@ pub struct Actor {
     pub endpoint: Option<String>,
     /// Whether the run's own endpoint is known to have ended.
     pub owner_ended: bool,
+    /// Whether it is this program itself, for what happened on a ticket or to a session.
+    pub is_program: bool,
 }
 
 impl Actor {
-    /// Who it is, for the record: its endpoint, or a person.
+    /// This program, which speaks for a work item.
+    pub fn program(work_item: &str) -> Self {
+        Self { work_item: Some(work_item.to_owned()), is_program: true, ..Self::default() }
+    }
+
+    /// Who it is, for the record: its endpoint, this program, or a person.
     pub fn name(&self) -> &str {
-        self.endpoint.as_deref().unwrap_or("person")
+        let nobody = if self.is_program { "the-loop" } else { "person" };
+        self.endpoint.as_deref().unwrap_or(nobody)
     }
 }
 

@@ -108,6 +108,7 @@ fn a_run_is_its_work_items_and_its_endpoints() {
         work_item: Some(item.into()),
         endpoint: Some(endpoint.into()),
         owner_ended,
+        is_program: false,
     };
     let own = actor("github:o/r#1", "github:o/r#1", false);
     let run = start("x", None, identity("a"), &own, at(0)).unwrap();

@@ -98,6 +98,29 @@ pub struct ProjectError {
     pub hint: String,
 }
 
+/// A project and the files of its runs.
+pub type RunPlace = (Box<dyn RunFiles>, Box<dyn ProjectFacts>);
+
+/// Finds the runs of the directories that sessions work in.
+pub trait RunPlaces: std::fmt::Debug + Send + Sync {
+    /// The project that holds a directory, where the file of a live run is there; none where there is no such file, which
+    /// is told without asking git.
+    ///
+    /// # Errors
+    /// The project cannot be asked.
+    fn at(&self, directory: &std::path::Path) -> Result<Option<RunPlace>, ProjectError>;
+}
+
+/// Where no directory has a run.
+#[derive(Debug, Clone, Copy)]
+pub struct NoRuns;
+
+impl RunPlaces for NoRuns {
+    fn at(&self, _: &std::path::Path) -> Result<Option<RunPlace>, ProjectError> {
+        Ok(None)
+    }
+}
+
 /// The first entries of a list, and how many there are in all.
 pub type Listed = (Vec<String>, usize);
 

@@ -83,6 +83,11 @@ impl Scanned<Value> {
     pub fn pretty(&self) -> Scanned<String> {
         Scanned(crate::domain::json::pretty(&self.0))
     }
+
+    /// The document on one line, with its line end; what was clean in its parts is written as it is.
+    pub fn one_line(&self) -> Scanned<String> {
+        Scanned(format!("{}\n", self.0))
+    }
 }
 
 fn judged<T>(value: T, leaks: Vec<Leak>) -> Result<Scanned<T>, Leaks> {

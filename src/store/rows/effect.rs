@@ -16,6 +16,8 @@ pub(in crate::store) struct EffectRow {
     attempts: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     not_before: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trouble: Option<String>,
     created_at: Time,
 }
 
@@ -51,13 +53,13 @@ fn is_zero(value: &u32) -> bool {
 impl EffectRow {
     /// A new effect's row.
     pub fn new(body: EffectBody, created_at: Time) -> Self {
-        Self { body, attempts: 0, not_before: None, created_at }
+        Self { body, attempts: 0, not_before: None, trouble: None, created_at }
     }
 
     /// The effect at its place.
     pub fn into_effect(self, lane: RefKey, place: Place) -> Effect {
-        let Self { body, attempts, not_before, created_at } = self;
-        Effect { lane, place, body, attempts, not_before, created_at }
+        let Self { body, attempts, not_before, trouble, created_at } = self;
+        Effect { lane, place, body, attempts, not_before, trouble, created_at }
     }
 }
 
@@ -67,6 +69,7 @@ impl From<&Effect> for EffectRow {
             body: effect.body.clone(),
             attempts: effect.attempts,
             not_before: effect.not_before,
+            trouble: effect.trouble.clone(),
             created_at: effect.created_at,
         }
     }

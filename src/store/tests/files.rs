@@ -243,9 +243,9 @@ fn d04_k74_a_newer_or_unknown_older_schema_is_refused_and_kept() {
     let dir = tempfile::tempdir().unwrap();
     let path = closed_store(&dir);
     set_schema(&path, "7");
-    assert_refused(&path, |error| matches!(error, StoreError::Newer { found: 7, supported: 1 }));
+    assert_refused(&path, |error| matches!(error, StoreError::Newer { found: 7, supported: 2 }));
     set_schema(&path, "0");
-    assert_refused(&path, |error| matches!(error, StoreError::Older { found: 0, supported: 1 }));
+    assert_refused(&path, |error| matches!(error, StoreError::Older { found: 0, supported: 2 }));
     set_schema(&path, "many");
     assert_refused(&path, |error| matches!(error, StoreError::Foreign(_)));
 }
@@ -263,17 +263,18 @@ fn d04_a_file_of_an_older_redb_is_named_and_kept() {
 
 const PLANTED: TableDefinition<&[u8], &[u8]> = TableDefinition::new("planted");
 
-/// A planted history: the second step reads what the first one wrote.
+/// A planted history behind the real one: its second step reads what the first one wrote.
 const STEPS: &[Step] = &[
+    migrate::STEPS[0],
     Step {
-        name: "0002-planted",
+        name: "0003-planted",
         run: |transaction| {
             transaction.open_table(PLANTED)?.insert(&b"a"[..], &b"one"[..])?;
             Ok(())
         },
     },
     Step {
-        name: "0003-planted",
+        name: "0004-planted",
         run: |transaction| {
             let mut table = transaction.open_table(PLANTED)?;
             let seen = table.get(&b"a"[..])?.map(|value| value.value().to_vec()).unwrap_or_default();
@@ -292,12 +293,12 @@ fn migrations_run_step_by_step_after_a_copy_and_nothing_is_lost() {
     let planted = transaction.open_table(PLANTED).unwrap();
     assert_eq!(planted.get(&b"b"[..]).unwrap().unwrap().value(), b"one");
     drop((planted, transaction, database));
-    assert_eq!(open::inspect(&path).unwrap(), Label { schema: 3, id: id.clone() });
+    assert_eq!(open::inspect(&path).unwrap(), Label { schema: 4, id: id.clone() });
     // The copy is a store of the old version, whole.
-    let copy = Reader::open(&migrate::copy_path(&path, 1)).unwrap();
+    let copy = Reader::open(&migrate::copy_path(&path, 2)).unwrap();
     assert_eq!((copy.id(), copy.read(|view| waiting(view)).unwrap()), (id, vec![1]));
     // The old program refuses what the new one made.
-    assert_refused(&path, |error| matches!(error, StoreError::Newer { found: 3, supported: 1 }));
+    assert_refused(&path, |error| matches!(error, StoreError::Newer { found: 4, supported: 2 }));
     // One that is only half way goes on from there.
     assert!(open::open(&path, &ids(), STEPS).is_ok());
 }
@@ -306,8 +307,9 @@ fn migrations_run_step_by_step_after_a_copy_and_nothing_is_lost() {
 fn a_failing_step_leaves_the_version_before_it() {
     const BAD: &[Step] = &[
         STEPS[0],
+        STEPS[1],
         Step {
-            name: "0003-bad",
+            name: "0004-bad",
             run: |transaction| {
                 transaction.open_table(PLANTED)?.insert(&b"a"[..], &b"half"[..])?;
                 Err(redb::Error::Corrupted("planted".into()))
@@ -317,7 +319,7 @@ fn a_failing_step_leaves_the_version_before_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = closed_store(&dir);
     assert!(open::open(&path, &ids(), BAD).is_err());
-    assert_eq!(open::inspect(&path).unwrap().schema, 2);
+    assert_eq!(open::inspect(&path).unwrap().schema, 3);
     let (database, _) = open::open(&path, &ids(), STEPS).unwrap();
     let transaction = database.begin_read().unwrap();
     let planted = transaction.open_table(PLANTED).unwrap();
@@ -329,14 +331,41 @@ fn k74_a_newer_program_does_not_migrate_under_a_running_owner_or_reader() {
     let dir = tempfile::tempdir().unwrap();
     let (path, store) = on_disk(&dir);
     assert!(matches!(open::open(&path, &ids(), STEPS), Err(StoreError::Busy)));
-    assert!(matches!(open::open_reader(&path, STEPS), Err(StoreError::Older { found: 1, supported: 3 })));
+    assert!(matches!(open::open_reader(&path, STEPS), Err(StoreError::Older { found: 2, supported: 4 })));
     store.write(|tx| accept(tx, 1, 1)).unwrap();
     store.close().unwrap();
     let reader = Reader::open(&path).unwrap();
     assert!(matches!(open::open(&path, &ids(), STEPS), Err(StoreError::Busy)));
     drop(reader);
-    assert_eq!(open::inspect(&path).unwrap().schema, 1);
+    assert_eq!(open::inspect(&path).unwrap().schema, 2);
     assert!(open::open(&path, &ids(), STEPS).is_ok());
+}
+
+/// Makes of a store what the first version made: without the tables that came later.
+fn as_the_first_version(path: &Path) {
+    let database = Database::open(path).unwrap();
+    let transaction = database.begin_write().unwrap();
+    for table in [TableId::Polls, TableId::Waiting, TableId::Tells] {
+        assert!(transaction.delete_table(table.definition()).unwrap());
+    }
+    transaction.commit().unwrap();
+    drop(database);
+    set_schema(path, "1");
+}
+
+#[test]
+fn a_store_of_the_first_version_gets_the_tables_that_came_later_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = closed_store(&dir);
+    as_the_first_version(&path);
+    assert!(matches!(Reader::open(&path).map(drop), Err(StoreError::Older { found: 1, supported: 2 })));
+    let store = Store::open(&path, &ids()).unwrap();
+    assert_eq!(store.read(|view| waiting(view)).unwrap(), [1]);
+    assert_eq!(store.read(|view| crate::store::check(view)).unwrap(), []);
+    store.write(|tx| tx.put_poll("github:octo/hello", &Default::default())).unwrap();
+    store.close().unwrap();
+    assert_eq!(open::inspect(&path).unwrap().schema, 2);
+    assert_eq!(open::inspect(&migrate::copy_path(&path, 1)).unwrap().schema, 1);
 }
 
 #[test]

@@ -101,6 +101,9 @@ const ROWS: &[(&str, i32, &str)] = &[
     ("comment --body-file ours.json", 2, "error: no work item is named"),
     ("comment 7 --body-file base.json", 1, "error: the comment is empty\nhint: "),
     ("comment 7 --body-file bad.json", 1, "error: could not comment on `github:octo/hello#7`: "),
+    ("poll", 1, ""),
+    ("poll --state-dir nowhere", 2, "error: `--state-dir`: `nowhere` is no directory\nhint: "),
+    ("poll --nope", 2, "error: "),
     ("export", 0, ""),
     ("export --check", 0, ""),
     ("export --prune 30", 0, "0 changed, "),
@@ -166,6 +169,40 @@ const ROWS: &[(&str, i32, &str)] = &[
         4,
         "error: there is no profile `nope`\nhint: there are build, debug",
     ),
+    ("model-eval show", 0, "no evaluation was started here"),
+    ("model-eval show nonsense", 64, "error: "),
+    ("model-eval new m --operator mona --environment here", 0, "OPEN, 0 observations, m, label 1\n"),
+    ("model-eval new m --operator mona --environment here", 1, "is there already"),
+    ("model-eval new m --operator mona", 64, "error: "),
+    ("model-eval record eval-039e7648f07a32f2", 64, "error: "),
+    (
+        "model-eval record eval-039e7648f07a32f2 --from-stdin",
+        1,
+        "error: the observation cannot be taken: it is not JSON",
+    ),
+    ("model-eval complete eval-039e7648f07a32f2 --limitations small", 1, "holds no observation\nhint: "),
+    ("model-eval complete eval-039e7648f07a32f2", 1, "holds no observation\nhint: "),
+    ("model-eval show eval-039e7648f07a32f2", 0, "Operator    mona\n"),
+    ("model-eval show eval-0123456789abcdef", 1, "error: there is no record `eval-0123456789abcdef`\nhint: "),
+    ("model-eval profile m", 1, "error: `m` has no completed record\nhint: "),
+    ("model-eval compare m n", 1, "has no completed record\nhint: "),
+    ("model-eval compare m", 64, "error: "),
+    ("evolve verify", 0, "the ledger is empty\n"),
+    ("evolve verify now", 64, "error: "),
+    ("evolve show", 0, "the ledger is empty\n"),
+    ("evolve show 0123456789ab", 1, "error: there is no entry `0123456789ab`\nhint: "),
+    ("evolve collect", 0, " new, 0 known\n"),
+    ("evolve collect now", 64, "error: "),
+    ("evolve classify", 0, "classifier 1.0.0\n"),
+    ("evolve classify now", 64, "error: "),
+    ("evolve propose --text x --target docs", 1, "names at least one recorded case that failed\nhint: "),
+    ("evolve propose", 64, "error: "),
+    ("evolve candidate 0123456789ab --patch bad.json --suite", 64, "error: "),
+    ("evolve run 0123456789ab", 1, "error: there is no candidate `0123456789ab`\nhint: "),
+    ("evolve compare 0123456789ab", 1, "error: there is no candidate `0123456789ab`\nhint: "),
+    ("evolve decide 0123456789ab --adopt", 1, "error: there is no candidate `0123456789ab`\nhint: "),
+    ("evolve decide 0123456789ab", 64, "error: "),
+    ("evolve show", 0, "classification"),
     ("profile list", 0, "audit     what is wrong"),
     ("profile list more", 64, "error: "),
     ("profile show AUDIT", 0, "read-only"),
@@ -177,6 +214,14 @@ const ROWS: &[(&str, i32, &str)] = &[
     ("profile strip", 64, "error: "),
     ("profile task --profile=build", 0, "build\n"),
     ("profile task --profile=", 4, "error: `--profile` stands there without a name\nhint: "),
+    ("skill install --agent claude --dry-run", 0, "would write "),
+    ("skill install --agent claude", 0, "/.claude/commands/loop.md\n"),
+    ("skill install --agent claude --scope project", 0, "nothing to do"),
+    ("skill install --agent cursor", 64, "error: "),
+    ("skill install", 64, "error: "),
+    ("skill uninstall --agent claude", 0, "/.claude/commands/loop.md\n"),
+    ("skill uninstall --agent claude", 0, "nothing to do"),
+    ("skill uninstall --agent claude --scope everywhere", 64, "error: "),
     ("webhook send missing.json", 1, "(os error 2)\nhint: name a JSON file"),
     ("webhook send", 2, "error: "),
 ];
@@ -243,8 +288,11 @@ fn every_command_answers_as_its_rows_say() {
         let elsewhere = ["start", "restart", "status", "doctor", "sessions attach", "webhook send", "comment"];
         // These take what an earlier one printed, or standard input.
         let of_runs = ["run resume", "run complete", "verify record", "verify exec", "verify evaluate"];
+        let of_models = ["model-eval record", "model-eval complete", "model-eval profile", "model-eval compare"];
+        let of_evolution = ["evolve propose", "evolve candidate", "evolve run", "evolve compare", "evolve decide"];
         assert!(
-            rows().any(|row| row.1 == 0) || elsewhere.iter().chain(&of_runs).any(|other| *other == line),
+            rows().any(|row| row.1 == 0)
+                || elsewhere.iter().chain(&of_runs).chain(&of_models).chain(&of_evolution).any(|other| *other == line),
             "no succeeding row for `{line}`"
         );
     }

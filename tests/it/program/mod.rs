@@ -20,6 +20,7 @@ mod processes;
 mod progress;
 mod receiving;
 mod routing;
+mod runs;
 mod telling;
 mod trail;
 mod trust;

@@ -124,7 +124,7 @@ fn answer(kept: &mut Kept, line: &str, body: &Json) -> Option<Json> {
         kept.loses -= 1;
         return None;
     }
-    kept.comments.iter().enumerate().last().map(shown)
+    kept.comments.iter().enumerate().next_back().map(shown)
 }
 
 fn comment(world: &World, line: &str, body: &str, environment: &[(&str, &str)]) -> Ran {

@@ -2,10 +2,13 @@
 //! daemon.
 
 mod evidence;
+mod evolve;
 mod files;
 mod identity;
 mod kill;
+mod model_eval;
 mod resume;
+mod skill;
 
 use std::fs;
 use std::io::Write as _;

@@ -70,6 +70,7 @@ fn a_registered_conversation_hears_what_is_said_and_starts_nothing_by_itself() {
         body: effect.body.clone(),
         attempts: 0,
         not_before: None,
+        trouble: None,
         created_at: at(7),
     };
     let lane = LaneView { item: rows.known(7).item.clone(), endpoints: Vec::new(), effects: vec![effect] };

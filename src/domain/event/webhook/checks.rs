@@ -1,11 +1,8 @@
 //! Checks, commit statuses and workflow runs: they speak when they end badly.
 
-use sha2::{Digest as _, Sha256};
-
 use super::payload::{NamedPullRequest, Payload};
 use super::{Row, place};
-use crate::domain::event::{Check, Content, Form, Identity, Ignored, Repository, Speech};
-use crate::domain::reference::hex;
+use crate::domain::event::{Check, Content, Form, Ignored, Repository, Speech};
 use crate::domain::time::Time;
 
 /// A check before it is known to be complete.
@@ -122,10 +119,9 @@ fn speech(repository: &Repository, report: Report<'_>) -> Row {
     let complete = (report.name, report.head_sha.filter(|sha| is_commit(sha)), report.run);
     let (Some(name), Some(head_sha), Some(run)) = complete else { return Err(Ignored::Incomplete) };
     let head_sha = head_sha.to_ascii_lowercase();
-    let identity = place::identity(repository, "check", &format!("{head_sha}/{name}/{run}"));
     Ok(Content::Speech(Box::new(Speech {
-        node_id: Some(alias(&identity)),
-        identity,
+        identity: place::identity(repository, "check", &format!("{head_sha}/{name}/{run}")),
+        node_id: None,
         author: None,
         text: crate::domain::text::lf(report.text.unwrap_or_default().to_owned()),
         created_at: report.at,
@@ -140,12 +136,6 @@ fn speech(repository: &Repository, report: Report<'_>) -> Row {
         }),
         subject: None,
     })))
-}
-
-/// What stands for a check in `seenComments`, so that another machine does not forward it again. GitHub's node ids will not
-/// do: deliveries of statuses have none.
-fn alias(identity: &Identity) -> String {
-    format!("check_{}", hex(&Sha256::digest(identity.as_str())[..12]))
 }
 
 fn is_commit(sha: &str) -> bool {
