@@ -330,6 +330,15 @@ impl Oracle {
         self.issue(place).settled = false;
     }
 
+    /// Whether something was said or done of which it is not sure that everybody has heard.
+    pub fn is_restless(&self) -> bool {
+        let is_unsure = |(place, pull): (&Place, &Pull)| {
+            let live = pull.owner.is_some_and(|owner| self.issues[&(place.0, owner)].state == State::Live);
+            live && !(pull.linked && pull.head_known)
+        };
+        self.issues.values().any(|issue| !issue.settled) || self.pulls.iter().any(is_unsure)
+    }
+
     /// Everything was heard, and everything that follows was done.
     pub fn settle(&mut self, now: Seconds) {
         self.settled_at = now;

@@ -9,6 +9,9 @@ use crate::world::{LABEL, World};
 /// The repositories and how many issues each has.
 pub const REPOSITORIES: [(&str, u64, u64); 2] = [("octo/hello", 501, 4), ("octo/world", 502, 2)];
 
+/// The happenings at the beginning, when most is started.
+const BEGINNINGS: u64 = 60;
+
 /// The text by which something said is recognised in a pane.
 pub fn mark(number: u64) -> String {
     format!("say-{number}-end")
@@ -70,34 +73,48 @@ impl World {
         self.marks
     }
 
-    /// Somebody does something; one line about it.
+    /// Somebody does something; one line about it. Most is said where something runs; what ends it is rare.
     pub fn something(&mut self) -> String {
         let shared = std::sync::Arc::clone(&self.fake);
         let mut fake = shared.lock().unwrap();
+        let haste = if self.happenings < BEGINNINGS { 25 } else { 4 };
+        if let Some(place) = self.some_idle().filter(|_| self.rng.chance(haste)) {
+            return self.set_going(&mut fake, place);
+        }
         let issue = self.some_issue();
         let pull = self.some_pull();
-        match (self.rng.below(100), pull) {
-            (0..=29, _) => self.speak(&mut fake, issue),
-            (30..=49, Some(pull)) => self.speak(&mut fake, pull),
-            (50..=57, Some(pull)) => self.review(&mut fake, pull),
-            (58..=66, Some(pull)) => self.check(&mut fake, pull),
-            (67..=71, _) => self.open_pull(&mut fake, issue),
-            (72..=76, _) => self.change(&mut fake),
-            (77..=79, Some(pull)) => self.turn_pull(&mut fake, pull),
-            (80..=84, _) => self.facts(&mut fake, issue, pull),
-            (85..=95, _) => self.word(&mut fake, issue),
-            (96..=97, _) => self.turn_issue(&mut fake, issue),
+        match (self.rng.below(1000), pull) {
+            (0..=239, Some(pull)) => self.speak(&mut fake, pull),
+            (240..=349, Some(pull)) => self.review(&mut fake, pull),
+            (350..=459, Some(pull)) => self.check(&mut fake, pull),
+            (460..=509, _) => self.open_pull(&mut fake, issue),
+            (510..=544, _) => self.change(&mut fake),
+            (545..=552, Some(pull)) => self.turn_pull(&mut fake, pull),
+            (553..=622, _) => self.facts(&mut fake, issue, pull),
+            (623..=630, _) => self.word(&mut fake, issue),
+            (631..=633, _) => self.turn_issue(&mut fake, issue),
             _ => self.speak(&mut fake, issue),
         }
     }
 
-    /// What is settled is spoken on more often: elsewhere the rules leave much open.
+    /// An issue that waits for a word.
+    fn some_idle(&mut self) -> Option<Place> {
+        let idle = self.oracle.issues.iter().filter(|(_, issue)| issue.state != State::Live);
+        let idle: Vec<Place> = idle.map(|(place, _)| *place).collect();
+        (!idle.is_empty()).then(|| *self.rng.pick(&idle))
+    }
+
+    /// What runs and is settled is spoken on most: elsewhere the rules leave much open, or there is nobody to hear it.
     fn some_issue(&mut self) -> Place {
-        let settled = self.oracle.issues.iter().filter(|(_, issue)| issue.settled && issue.state != State::Unsure);
-        let settled: Vec<Place> = settled.map(|(place, _)| *place).collect();
+        let fit = self.rng.below(100);
+        let is_fit = |issue: &Issue| match fit {
+            0..=4 => true,
+            5..=19 => issue.settled && issue.state != State::Unsure,
+            _ => issue.settled && issue.state == State::Live,
+        };
+        let fit: Vec<Place> = self.oracle.issues.iter().filter(|(_, i)| is_fit(i)).map(|(place, _)| *place).collect();
         let all: Vec<Place> = self.oracle.issues.keys().copied().collect();
-        let places = if settled.is_empty() || self.rng.chance(12) { all } else { settled };
-        *self.rng.pick(&places)
+        *self.rng.pick(if fit.is_empty() { &all } else { &fit })
     }
 
     fn some_pull(&mut self) -> Option<Place> {
@@ -108,7 +125,7 @@ impl World {
         let sure = self.oracle.pulls.iter().filter(|(place, pull)| is_sure(place, pull));
         let sure: Vec<Place> = sure.map(|(place, _)| *place).collect();
         let all: Vec<Place> = self.oracle.pulls.keys().copied().collect();
-        let places = if sure.is_empty() || self.rng.chance(12) { all } else { sure };
+        let places = if sure.is_empty() || self.rng.chance(5) { all } else { sure };
         (!places.is_empty()).then(|| *self.rng.pick(&places))
     }
 
@@ -238,7 +255,7 @@ impl World {
 
     fn facts(&mut self, fake: &mut FakeGitHub, issue: Place, pull: Option<Place>) -> String {
         let (state, labelled) = (self.oracle.issues[&issue].state, self.oracle.issues[&issue].labelled);
-        match (self.rng.below(5), pull) {
+        match (self.rng.below(8), pull) {
             (0, _) => fake.edit_title(issue.0, issue.1, "mona", "Another title"),
             (1, _) => fake.label(issue.0, issue.1, "eve", "bug"),
             (2, Some(pull)) => {
@@ -260,21 +277,35 @@ impl World {
         format!("a fact about {issue:?} or {pull:?}")
     }
 
+    /// A word where something runs, or anywhere.
     fn word(&mut self, fake: &mut FakeGitHub, place: Place) -> String {
+        let word = match self.rng.below(10) {
+            0..=3 => "pause",
+            4..=6 => "stop",
+            7 | 8 => "start",
+            _ => "resume",
+        };
+        self.say(fake, place, word)
+    }
+
+    /// What does not run is to: it is opened, labelled, and started.
+    fn set_going(&mut self, fake: &mut FakeGitHub, place: Place) -> String {
         let known = self.oracle.issues[&place].clone();
         if !known.is_open {
             return self.turn_issue(fake, place);
         }
-        let word = match (known.state, self.rng.below(10)) {
-            (State::Off | State::Unsure, 0..=7) | (State::Live, 0..=3) => "start",
-            (State::Paused, 0..=6) => "resume",
-            (State::Live, 4..=6) => "pause",
-            (_, 8) => "resume",
-            _ => "stop",
-        };
+        if !known.labelled && self.rng.chance(60) {
+            fake.label(place.0, place.1, "mona", LABEL);
+            self.oracle.relabelled(place);
+            return format!("{place:?} is labelled");
+        }
+        let word = if known.state == State::Paused && self.rng.chance(70) { "resume" } else { "start" };
+        self.say(fake, place, word)
+    }
+
+    fn say(&mut self, fake: &mut FakeGitHub, place: Place, word: &'static str) -> String {
         let number = self.next_mark();
-        let text = format!("the-loop {word}\n{}", mark(number));
-        fake.comment(place.0, place.1, "mona", &text);
+        fake.comment(place.0, place.1, "mona", &format!("the-loop {word}\n{}", mark(number)));
         let typed = self.typed();
         self.oracle.word(number, place, word, fake.now(), &typed);
         format!("mona says {word} with {number} on {place:?}")
@@ -287,9 +318,7 @@ impl World {
         let shared = std::sync::Arc::clone(&self.fake);
         let mut fake = shared.lock().unwrap();
         for place in held {
-            let (number, typed) = (self.next_mark(), self.typed());
-            fake.comment(place.0, place.1, "mona", &format!("the-loop start\n{}", mark(number)));
-            self.oracle.word(number, place, "start", fake.now(), &typed);
+            self.say(&mut fake, place, "start");
         }
     }
 }

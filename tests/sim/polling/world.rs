@@ -41,8 +41,8 @@ pub struct Plan {
     pub faults: bool,
     /// Chance of a power cut per step, percent.
     pub crash: u64,
-    /// Chance per step that the other machine goes on, per mille.
-    pub hand_over: u64,
+    /// Most times that the other machine goes on while things happen; at least once.
+    pub hand_overs: u64,
     /// A planted bug on the way to GitHub.
     pub bug: Bug,
     /// A folder with a planted bug, around the real one.
@@ -67,7 +67,7 @@ impl Plan {
             habits: Habits { lost: 25, late: 4, again: 20, window: 4 },
             faults: true,
             crash: 1,
-            hand_over: 4,
+            hand_overs: 3,
             bug: Bug::None,
             wrap_folder: |folder| Arc::new(folder),
         }
@@ -86,11 +86,13 @@ pub struct World {
     pub marks: u64,
     /// What can be edited: its mark, where, what it is, its number.
     pub ids: Vec<(u64, &'static str, Kind, u64)>,
+    /// After how many happenings the other machine goes on, the next at the end.
+    hand_overs: Vec<u64>,
     wire: Arc<Wire>,
     mail: Mail,
     /// Milliseconds since 1970, of GitHub's clock.
     now: i64,
-    happenings: u64,
+    pub happenings: u64,
     takeovers: u64,
     trace: bool,
 }
@@ -122,8 +124,10 @@ impl World {
         let mut rng = Rng::new(seed);
         let mut offset = || rng.below(120_000) as i64 - 60_000;
         let computers = [computer("a", seed, offset()), computer("b", seed ^ 0xB0B, offset())];
+        let hand_overs = hand_overs(&plan, &mut rng);
         Self {
             fake,
+            hand_overs,
             oracle: Oracle::default(),
             computers,
             on: 0,
@@ -212,8 +216,8 @@ impl World {
             56..=67 => self.poll_one(),
             68..=76 => _ = self.look(),
             77..=91 => self.advance_one(),
-            92..=96 => _ = self.tell(),
-            97 => {
+            92..=95 => _ = self.tell(),
+            96 | 97 if self.oracle.is_restless() || self.rng.chance(30) => {
                 self.calm(3);
                 self.weather();
             }
@@ -231,7 +235,7 @@ impl World {
             self.computers[self.on].shut_down(&mut self.rng, true);
             self.boot();
         }
-        if self.rng.below(1000) < self.plan.hand_over {
+        if self.hand_overs.pop_if(|at| self.happenings >= *at).is_some() {
             self.hand_over();
             self.boot();
         }
@@ -411,6 +415,12 @@ impl World {
             self.deliver_one();
         }
     }
+}
+
+fn hand_overs(plan: &Plan, rng: &mut Rng) -> Vec<u64> {
+    let mut all: Vec<u64> = (0..=rng.below(plan.hand_overs)).map(|_| rng.below(plan.happenings)).collect();
+    all.sort_by_key(|at| std::cmp::Reverse(*at));
+    all
 }
 
 /// `git pull` of one checkout in another: each file as the merge driver makes it.
