@@ -1,5 +1,7 @@
 //! Webhooks on their way: lost, late, repeated, out of order.
 
+use std::collections::BTreeSet;
+
 use the_loop::app::ingest::Arrival;
 use the_loop::domain::event::body::{self, MediaType};
 use the_loop::domain::event::webhook;
@@ -26,6 +28,8 @@ pub struct Habits {
 pub struct Mail {
     under_way: Vec<Delivery>,
     late: Vec<Delivery>,
+    /// Of deliveries that were sent while another machine was on.
+    before: BTreeSet<String>,
 }
 
 impl Mail {
@@ -51,6 +55,17 @@ impl Mail {
     /// It was not accepted, or is sent again.
     pub fn give_back(&mut self, delivery: Delivery) {
         self.under_way.push(delivery);
+    }
+
+    /// Another machine goes on.
+    pub fn taken_over(&mut self) {
+        self.before = self.under_way.iter().chain(&self.late).map(|delivery| delivery.guid.clone()).collect();
+    }
+
+    /// Whether it may be sent again although it was answered: a person who has refused deliveries sent again asks for
+    /// them to be decided again, and what another machine made of them is not known then.
+    pub fn may_repeat(&self, delivery: &Delivery) -> bool {
+        !self.before.contains(&delivery.guid)
     }
 
     /// What was late arrives now.

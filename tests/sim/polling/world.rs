@@ -265,7 +265,7 @@ impl World {
         self.note(|| format!("webhook {} {:?}: {taken:?}", delivery.event, delivery.action));
         let status = if taken.is_ok() { 202 } else { 503 };
         self.fake.lock().unwrap().delivered(&delivery, status);
-        if status != 202 || self.rng.chance(self.plan.habits.again) {
+        if status != 202 || (self.mail.may_repeat(&delivery) && self.rng.chance(self.plan.habits.again)) {
             self.mail.give_back(delivery);
         }
     }
@@ -381,6 +381,7 @@ impl World {
         let to = 1 - self.on;
         pull(&self.computers[self.on].folder, &self.computers[to].folder);
         self.on = to;
+        self.mail.taken_over();
         self.oracle.taken_over(to, &typed);
     }
 
