@@ -11,6 +11,7 @@ use serde_json::Map;
 use crate::domain::ids::Login;
 use crate::domain::item::Item;
 use crate::domain::policy::Policy;
+use crate::domain::session::Session;
 use crate::domain::time::Time;
 
 use super::bridge::{Adopted, ControlChange, Report, adopt};
@@ -52,6 +53,10 @@ impl Intake {
         }
         let hold = hold(item, change)?;
         item.held_by_adoption = hold == Hold::Begins;
+        // A pause of this machine ends, too, by the later word.
+        if let Some(session) = item.session.as_mut().filter(|_| hold == Hold::Ends) {
+            session.unpause();
+        }
         Some(hold)
     }
 }
@@ -132,7 +137,8 @@ fn begins_life(item: &Item, change: &ControlChange) -> bool {
 /// Whether a change begins or ends the hold. Only news about the session's present life can hold it.
 fn hold(item: &Item, change: &ControlChange) -> Option<Hold> {
     if change.is_armed {
-        return item.held_by_adoption.then_some(Hold::Ends);
+        let is_paused = item.session.as_ref().is_some_and(Session::is_paused);
+        return (item.held_by_adoption || is_paused).then_some(Hold::Ends);
     }
     item.live_session()?;
     let commanded = change.after.present().and_then(Control::at);
@@ -149,7 +155,7 @@ mod tests {
     use crate::domain::ids::StoreId;
     use crate::domain::portable::RequestedAt;
     use crate::domain::portable::samples::item as reference;
-    use crate::domain::session::{Life, PaneKey, Session, SessionState};
+    use crate::domain::session::{Life, PaneKey, SessionState};
 
     fn at(second: i64) -> Time {
         Time::from_millis(1_700_000_000_000).plus_seconds(second)
@@ -254,6 +260,19 @@ mod tests {
     }
 
     #[test]
+    fn a_later_start_heard_elsewhere_ends_a_pause_of_this_machine() {
+        let mut item = running();
+        item.sections = file(control(Command::Pause, Source::Comment, "mona", 20)).sections();
+        let session = item.session.as_mut().unwrap();
+        session.state = SessionState::Paused(session.life().cloned());
+        let older = file(control(Command::Start, Source::Comment, "mona", 15));
+        assert_eq!(intake(&item, &older, &policy()).apply(&mut item), None);
+        let later = file(control(Command::Start, Source::Comment, "mona", 30));
+        assert_eq!(intake(&item, &later, &policy()).apply(&mut item), Some(Hold::Ends));
+        assert!(item.live_session().is_some_and(|session| !session.is_paused() && session.life().is_some()));
+    }
+
+    #[test]
     fn arming_again_after_a_stop_or_an_ending_begins_a_life_and_after_a_pause_it_does_not() {
         let ended = Record {
             control: Section::Tombstone,
@@ -268,7 +287,9 @@ mod tests {
             (None, 10),
         ] {
             let mut item = running();
-            between.iter().for_each(|file| drop(intake(&item, file, &policy()).apply(&mut item)));
+            for file in &between {
+                intake(&item, file, &policy()).apply(&mut item);
+            }
             intake(&item, &by_mona(Command::Start, 30), &policy()).apply(&mut item);
             assert_eq!((item.baseline, item.held_by_adoption), (Some(at(baseline)), false), "{between:?}");
         }

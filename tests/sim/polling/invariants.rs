@@ -10,7 +10,6 @@ use the_loop::domain::log::EventName;
 use the_loop::domain::reference::WorkItemRef;
 use the_loop::store::View as _;
 
-use crate::computer::Computer;
 use crate::oracle::{Fate, Figures, Kind, Message, State};
 use crate::people::REPOSITORIES;
 use crate::world::World;

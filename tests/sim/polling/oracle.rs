@@ -38,6 +38,8 @@ pub struct Issue {
     pub refused_start: bool,
     /// Whether each machine may have a session: a word that it only knows by a file holds it, and ends nothing.
     pub lives_on: [bool; 2],
+    /// Whether its newest word is a resume.
+    pub resumes: bool,
     /// Whether it was stopped or closed since everything was heard.
     pub ends: bool,
 }
@@ -171,8 +173,8 @@ impl Oracle {
         let by_issue = match (issue.state, issue.settled) {
             (State::Unsure, _) => return Fate::Open(UNSURE),
             (_, false) => return Fate::Open(BEGINS),
-            // A machine that is off meanwhile goes on with the session, and the beginning, that it has.
-            (State::Off, true) if issue.lives_on != [false; 2] => return Fate::Open(HELD),
+            // What is held waits for a start, and goes on with it.
+            (State::Off, true) if issue.lives_on[self.on] => return Fate::Open(HELD),
             (State::Off, true) => Fate::Never(OVER),
             (State::Live | State::Paused, true) => Fate::Must,
         };
@@ -211,6 +213,7 @@ impl Oracle {
         *self.words.entry((place, word)).or_default() += 1;
         let issue = self.issues[&place].clone();
         self.issue(place).refused_start = false;
+        self.issue(place).resumes = false;
         let fate = match word {
             "start" => self.start(place, &issue, at),
             "resume" => self.resume(place, &issue, at, typed),
@@ -252,6 +255,7 @@ impl Oracle {
         match (issue.state, issue.settled) {
             (State::Paused, true) if at > issue.disarmed_at => {
                 self.set(place, State::Live);
+                self.issue(place).resumes = true;
                 Fate::Must
             }
             (State::Off, true) if !issue.lives_on[self.on] => Fate::Never("nothing is held"),
@@ -363,6 +367,11 @@ impl Oracle {
         }
         for (place, issue) in self.issues.clone() {
             match issue.state {
+                // A resume that nobody heard finds nothing that is held.
+                State::Live if issue.resumes && !issue.settled => {
+                    self.disrupt(place, typed, UNSURE);
+                    self.set(place, State::Unsure);
+                }
                 State::Paused => {
                     self.disrupt(place, typed, UNSURE);
                     self.set(place, State::Unsure);

@@ -41,6 +41,7 @@ impl World {
                     started_at: 0,
                     refused_start: false,
                     lives_on: [false; 2],
+                    resumes: false,
                     ends: false,
                 };
                 self.oracle.issues.insert((repo, number), issue);
