@@ -67,8 +67,8 @@ fn run(plan: &Plan, count: u64) {
             Err(violations) => failed.push(format!("seed {seed}:\n{}", violations.join("\n"))),
         }
     }
-    assert!(failed.is_empty(), "{} of {} seeds: {}", failed.len(), seeds.len(), failed.join("\n"));
     println!("{total:#?}");
+    assert!(failed.is_empty(), "{} of {} seeds: {}", failed.len(), seeds.len(), failed.join("\n"));
     // A run in which little has to arrive, or in which much is left open, proves nothing.
     let said = total.must + total.open.values().sum::<u64>();
     assert!(total.must > 60 * seeds.len() as u64, "{total:#?}");
