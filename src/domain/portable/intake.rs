@@ -287,7 +287,7 @@ mod tests {
             (None, 10),
         ] {
             let mut item = running();
-            for file in &between {
+            if let Some(file) = &between {
                 intake(&item, file, &policy()).apply(&mut item);
             }
             intake(&item, &by_mona(Command::Start, 30), &policy()).apply(&mut item);
