@@ -35,7 +35,7 @@ impl App {
     pub fn look_at_waiting(&self) -> Result<Looked, StoreError> {
         let _one = self.asking.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut looked = Looked::default();
-        for waiter in self.parts.store.read(|tx| tx.waiting().map(firsts))? {
+        for waiter in self.parts.store.read(|tx| tx.first_waiting())? {
             let now = self.now();
             match (&waiter.waiting.missing, waiter.waiting.not_before.filter(|at| *at > now)) {
                 (Some(_), Some(at)) => looked.next = Some(looked.next.map_or(at, |next| next.min(at))),
@@ -127,17 +127,6 @@ impl App {
         self.parts.store.write(move |tx| tx.remove_waiting(&waiter.item, waiter.number))?;
         Ok(Taken::nothing())
     }
-}
-
-/// The first of every queue.
-fn firsts(waiting: Vec<Waiter>) -> Vec<Waiter> {
-    let mut firsts: Vec<Waiter> = Vec::new();
-    for waiter in waiting {
-        if firsts.last().is_none_or(|last| last.item != waiter.item) {
-            firsts.push(waiter);
-        }
-    }
-    firsts
 }
 
 /// The event again, from what was kept of it.

@@ -228,6 +228,13 @@ impl Session {
         matches!(self.state, SessionState::Paused(_))
     }
 
+    /// A pause ends.
+    pub fn unpause(&mut self) {
+        if let SessionState::Paused(life) = &self.state {
+            self.state = life.clone().map_or(SessionState::Starting, SessionState::Live);
+        }
+    }
+
     /// The life last recorded for it, when it has a pane.
     pub fn in_terminal(&self) -> Option<&Life> {
         self.life().filter(|life| !life.is_without_terminal())

@@ -50,13 +50,35 @@ pub trait PolledView: Raw {
 
     /// All events that wait, in the order of references and of their queues.
     fn waiting(&self) -> Result<Vec<Waiter>, StoreError> {
-        list(self, TableId::Waiting, &Span::all(), usize::MAX, |key, value| {
-            let (item, number) = keys::read_numbered(key)
-                .ok_or_else(|| rows::bad(TableId::Waiting, key, "not a reference and a number"))?;
-            let item = rows::ref_key(TableId::Waiting, key, item)?;
-            Ok(Waiter { item, number, waiting: rows::decode(TableId::Waiting, key, value)? })
-        })
+        list(self, TableId::Waiting, &Span::all(), usize::MAX, waiter)
     }
+
+    /// The first event of every queue, in the order of references. What stands behind it may be much, and is not read.
+    fn first_waiting(&self) -> Result<Vec<Waiter>, StoreError> {
+        let mut firsts: Vec<Waiter> = Vec::new();
+        self.scan(TableId::Waiting, &Span::all(), &mut |key, value| {
+            let stands_behind = |last: &Waiter| place(key).is_ok_and(|(item, _)| item == last.item);
+            if !firsts.last().is_some_and(stands_behind) {
+                match waiter(key, value) {
+                    Ok(first) => firsts.push(first),
+                    Err(error) => self.note_skipped(error),
+                }
+            }
+            std::ops::ControlFlow::Continue(())
+        })?;
+        Ok(firsts)
+    }
+}
+
+fn place(key: &[u8]) -> Result<(RefKey, u64), StoreError> {
+    let (item, number) =
+        keys::read_numbered(key).ok_or_else(|| rows::bad(TableId::Waiting, key, "not a reference and a number"))?;
+    Ok((rows::ref_key(TableId::Waiting, key, item)?, number))
+}
+
+fn waiter(key: &[u8], value: &[u8]) -> Result<Waiter, StoreError> {
+    let (item, number) = place(key)?;
+    Ok(Waiter { item, number, waiting: rows::decode(TableId::Waiting, key, value)? })
 }
 
 impl<T: Raw + ?Sized> PolledView for T {}

@@ -205,8 +205,12 @@ impl StorageBackend for CrashBackend {
 
     fn sync_data(&self) -> io::Result<()> {
         self.change(|state| {
-            state.synced = state.now.clone();
-            state.pending.clear();
+            for change in std::mem::take(&mut state.pending) {
+                match change {
+                    Change::Len(len) => state.synced.resize(len as usize, 0),
+                    Change::Write(offset, data) => write(&mut state.synced, offset, &data),
+                }
+            }
         })
     }
 

@@ -11,6 +11,7 @@ mod invariants;
 mod machine;
 mod malformed;
 mod matrix;
+mod parts;
 mod planted;
 mod rng;
 mod second;

@@ -11,8 +11,8 @@ use the_loop::store::{Store, StoreError};
 
 use crate::folder::Folder;
 use crate::github::{GitHub, marker};
+use crate::parts::{CountedIds, HandClock, settings};
 use crate::terminal::{Temper, Terminal};
-use crate::world::{CountedIds, HandClock, settings};
 
 /// A daemon over the store at `path`.
 pub fn daemon(path: &Path, terminal: &Terminal, salt: u64) -> Result<App, StoreError> {

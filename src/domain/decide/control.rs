@@ -248,9 +248,7 @@ fn release(draft: &mut Draft<'_>, owner: &WorkItemRef) {
     if let Some(session) = &mut item.session {
         session.resumed_at = Some(now);
         session.breaker = Default::default();
-        if let SessionState::Paused(life) = &session.state {
-            session.state = life.clone().map_or(SessionState::Starting, SessionState::Live);
-        }
+        session.unpause();
     }
     let endpoints = draft.known(owner).map(|known| known.endpoints.clone()).unwrap_or_default();
     for endpoint in endpoints {

@@ -11,10 +11,11 @@ use serde_json::Map;
 use crate::domain::ids::Login;
 use crate::domain::item::Item;
 use crate::domain::policy::Policy;
+use crate::domain::session::Session;
 use crate::domain::time::Time;
 
 use super::bridge::{Adopted, ControlChange, Report, adopt};
-use super::{Conflict, Control, Ended, Record, Section, Source, says_all};
+use super::{Command, Conflict, Control, Ended, Record, Section, Source, says_all};
 
 /// What a file brings to an item.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,8 +47,16 @@ impl Intake {
         }
         item.version += 1;
         item.sections = self.adopted.record.sections();
-        let hold = self.adopted.control.as_ref().and_then(|change| hold(item, change))?;
+        let change = self.adopted.control.as_ref()?;
+        if begins_life(item, change) {
+            item.baseline = item.baseline.max(change.after.present().and_then(Control::at));
+        }
+        let hold = hold(item, change)?;
         item.held_by_adoption = hold == Hold::Begins;
+        // A pause of this machine ends, too, by the later word.
+        if let Some(session) = item.session.as_mut().filter(|_| hold == Hold::Ends) {
+            session.unpause();
+        }
         Some(hold)
     }
 }
@@ -117,10 +126,19 @@ fn closed_since(item: &Item, adopted: &Adopted, store: &Record) -> Option<Ended>
     (control.at()? <= closed).then(|| Ended { at: closed, reason: "closed".to_owned() })
 }
 
+/// Whether a live session goes on with a life that began elsewhere: it was stopped or ended there, and armed again. What was
+/// said in between is not for it.
+fn begins_life(item: &Item, change: &ControlChange) -> bool {
+    let was_stopped = change.before.present().is_some_and(|control| control.command == Command::Stop);
+    let has_ended = item.sections.ended.as_ref().is_some_and(|ended| Some(ended.at) >= item.baseline);
+    change.is_armed && item.live_session().is_some() && (was_stopped || has_ended)
+}
+
 /// Whether a change begins or ends the hold. Only news about the session's present life can hold it.
 fn hold(item: &Item, change: &ControlChange) -> Option<Hold> {
     if change.is_armed {
-        return item.held_by_adoption.then_some(Hold::Ends);
+        let is_paused = item.session.as_ref().is_some_and(Session::is_paused);
+        return (item.held_by_adoption || is_paused).then_some(Hold::Ends);
     }
     item.live_session()?;
     let commanded = change.after.present().and_then(Control::at);
@@ -135,9 +153,9 @@ mod tests {
 
     use super::*;
     use crate::domain::ids::StoreId;
+    use crate::domain::portable::RequestedAt;
     use crate::domain::portable::samples::item as reference;
-    use crate::domain::portable::{Command, RequestedAt};
-    use crate::domain::session::{Life, PaneKey, Session, SessionState};
+    use crate::domain::session::{Life, PaneKey, SessionState};
 
     fn at(second: i64) -> Time {
         Time::from_millis(1_700_000_000_000).plus_seconds(second)
@@ -238,6 +256,42 @@ mod tests {
             let again = intake(&item, &file(control(Command::Resume, Source::Comment, "mona", 30)), &policy());
             assert_eq!(again.apply(&mut item), Some(Hold::Ends));
             assert!(!item.held_by_adoption);
+        }
+    }
+
+    #[test]
+    fn a_later_start_heard_elsewhere_ends_a_pause_of_this_machine() {
+        let mut item = running();
+        item.sections = file(control(Command::Pause, Source::Comment, "mona", 20)).sections();
+        let session = item.session.as_mut().unwrap();
+        session.state = SessionState::Paused(session.life().cloned());
+        let older = file(control(Command::Start, Source::Comment, "mona", 15));
+        assert_eq!(intake(&item, &older, &policy()).apply(&mut item), None);
+        let later = file(control(Command::Start, Source::Comment, "mona", 30));
+        assert_eq!(intake(&item, &later, &policy()).apply(&mut item), Some(Hold::Ends));
+        assert!(item.live_session().is_some_and(|session| !session.is_paused() && session.life().is_some()));
+    }
+
+    #[test]
+    fn arming_again_after_a_stop_or_an_ending_begins_a_life_and_after_a_pause_it_does_not() {
+        let ended = Record {
+            control: Section::Tombstone,
+            ended: Some(Ended { at: at(20), reason: "closed".into() }),
+            ..Record::new(reference())
+        };
+        let by_mona = |command, second| file(control(command, Source::Comment, "mona", second));
+        for (between, baseline) in [
+            (Some(by_mona(Command::Stop, 20)), 30),
+            (Some(ended), 30),
+            (Some(by_mona(Command::Pause, 20)), 10),
+            (None, 10),
+        ] {
+            let mut item = running();
+            if let Some(file) = &between {
+                intake(&item, file, &policy()).apply(&mut item);
+            }
+            intake(&item, &by_mona(Command::Start, 30), &policy()).apply(&mut item);
+            assert_eq!((item.baseline, item.held_by_adoption), (Some(at(baseline)), false), "{between:?}");
         }
     }
 

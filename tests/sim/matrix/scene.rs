@@ -19,8 +19,8 @@ use super::stage::{Power, Stage};
 use super::steps::{Interruption, Moment, Operation, Work};
 use crate::folder::Folder;
 use crate::github::{GitHub, marker};
+use crate::parts::{self, CountedIds, HandClock};
 use crate::terminal::{Temper, Terminal};
-use crate::world::{self, CountedIds, HandClock};
 
 /// What one run is about.
 #[derive(Clone, Copy)]
@@ -285,7 +285,7 @@ fn boot(plan: &Plan, stage: &Stage, clock: &Arc<HandClock>, life: u64) -> App {
 }
 
 fn settings(transcript: bool) -> Settings {
-    let settings = world::settings(true);
+    let settings = parts::settings(true);
     if !transcript {
         return settings;
     }

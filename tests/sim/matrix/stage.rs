@@ -11,8 +11,8 @@ use the_loop::domain::session::{Life, PaneKey};
 use the_loop::store::testing::CrashBackend;
 
 use super::steps::{Interruption, Moment, Verb, Work};
+use crate::parts::HandClock;
 use crate::terminal::Terminal;
-use crate::world::HandClock;
 
 /// The disk under the store.
 pub struct Power {
