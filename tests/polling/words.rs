@@ -317,3 +317,15 @@ fn k41_a_pull_requests_conversation_ends_with_it_and_comes_back() {
     assert_eq!(machine.terminal.ended().len(), 2);
     assert!(machine.lives(issue));
 }
+
+#[test]
+fn k41_what_is_said_after_a_close_of_the_same_cycle_reaches_nobody() {
+    let machine = Machine::new();
+    let issue = machine.running();
+    machine.later(1);
+    machine.github().close(REPO, issue, "mona");
+    machine.later(5);
+    machine.says(issue, "mona", "too late for this one");
+    machine.next();
+    assert!(!machine.lives(issue) && machine.heard("too late").is_empty());
+}

@@ -82,6 +82,11 @@ impl Round<'_> {
     fn comment(&mut self, comment: &Value) -> bool {
         let Some(number) = listed::number_of(comment) else { return true };
         let Ok(object) = self.object(number) else { return false };
+        let closed = object.as_ref().and_then(|object| object.get("state")?.as_str()) == Some("closed");
+        if closed && self.is_followed(number) && self.progress.again.contains_key(&number) {
+            // It is shown as closed, and nobody could confirm it: what was said there is heard when that is known.
+            return false;
+        }
         // What it was said about is gone: nobody is there to hear it.
         if let Some(object) = object {
             let listed = listed::comment(&self.payload(), &object, comment);

@@ -54,8 +54,8 @@ struct Found {
     open_pulls: Vec<Arrival>,
     /// What was said, with its time.
     said: Vec<(Option<Time>, Arrival)>,
-    /// States of what is closed: they end, after what was said before.
-    closed: Vec<Arrival>,
+    /// States of what is closed, with the time of the close: they end, between what was said before and after.
+    closed: Vec<(Option<Time>, Arrival)>,
 }
 
 /// What a cycle leaves.
@@ -119,10 +119,8 @@ impl<'r> Round<'r> {
 
     /// What was found, and how far it went.
     pub(super) fn finish(self) -> Gathered {
-        let Found { open, open_pulls, mut said, closed } = self.found;
-        said.sort_by_key(|(at, _)| *at);
-        let said = said.into_iter().map(|(_, arrival)| arrival);
-        let arrivals = open.into_iter().chain(open_pulls).chain(said).chain(closed).collect();
+        let Found { open, open_pulls, said, closed } = self.found;
+        let arrivals = open.into_iter().chain(open_pulls).chain(in_order(said, closed)).collect();
         let trouble = self.stopped.or(self.trouble);
         let is_whole = trouble.is_none() && self.progress.again.is_empty() && self.progress.words.is_empty();
         Gathered { progress: self.progress, arrivals, is_whole, trouble, log: self.log }
@@ -241,7 +239,10 @@ impl<'r> Round<'r> {
         let shown = listed::shown(&self.payload(), object);
         let arrival = self.arrival(&shown, &format!("i{number}-{at}"), self.listed());
         match object.get("state").and_then(Value::as_str) {
-            Some("closed") => self.found.closed.push(arrival),
+            Some("closed") => {
+                let closed_at = time(object, "closed_at").or_else(|| time(object, "updated_at"));
+                self.found.closed.push((closed_at, arrival));
+            }
             _ if object.get("head").is_some() => self.found.open_pulls.push(arrival),
             _ => self.found.open.push(arrival),
         }
@@ -310,6 +311,16 @@ impl<'r> Round<'r> {
     pub(super) fn log(&mut self, entry: LogEntry) {
         self.log.push(entry);
     }
+}
+
+/// What was said and what was closed, in the order of their times. A comment of the same second closed it, and comes first;
+/// a close without a time comes last.
+fn in_order(said: Vec<(Option<Time>, Arrival)>, closed: Vec<(Option<Time>, Arrival)>) -> impl Iterator<Item = Arrival> {
+    let said = said.into_iter().map(|(at, arrival)| ((false, at, false), arrival));
+    let closed = closed.into_iter().map(|(at, arrival)| ((at.is_none(), at, true), arrival));
+    let mut all: Vec<_> = said.chain(closed).collect();
+    all.sort_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, arrival)| arrival)
 }
 
 /// A number of an object.
