@@ -72,8 +72,8 @@ fn must_find(plan: &Plan, words: &str) {
 }
 
 #[test]
-fn a_cursor_without_overlap_is_found() {
-    must_find(&Plan { bug: Bug::NoOverlap, ..Plan::both() }, "everything arrives");
+fn a_cursor_that_is_ahead_of_what_was_seen_is_found() {
+    must_find(&Plan { bug: Bug::CursorAhead, ..Plan::both() }, "everything arrives");
 }
 
 #[test]

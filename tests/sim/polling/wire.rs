@@ -11,8 +11,8 @@ use crate::fake_github::port::Hosts;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bug {
     None,
-    /// A list is asked for only from after the latest time that was seen.
-    NoOverlap,
+    /// A list is asked for from two minutes after the latest time that was seen, as by a clock that is ahead (Q02).
+    CursorAhead,
     /// What a poll lists has another identity than what a webhook brings.
     OtherIdentity,
 }
@@ -34,12 +34,12 @@ impl Wire {
 
     fn changed(&self, path: &str) -> String {
         let path = path.replace("per_page=100", PAGE);
-        let Some((before, rest)) = path.split_once("?since=").filter(|_| self.bug == Bug::NoOverlap) else {
+        let Some((before, rest)) = path.split_once("?since=").filter(|_| self.bug == Bug::CursorAhead) else {
             return path;
         };
         let (since, rest) = rest.split_once('&').unwrap_or((rest, ""));
         let since: jiff::Timestamp = since.parse().expect("a time");
-        let later = since + jiff::SignedDuration::from_secs(the_loop::domain::polling::OVERLAP_SECONDS + 1);
+        let later = since + jiff::SignedDuration::from_secs(the_loop::domain::polling::OVERLAP_SECONDS + 120);
         format!("{before}?since={later}&{rest}")
     }
 }
