@@ -54,7 +54,7 @@ impl Budget {
     }
 }
 
-/// How many requests of a window background work leaves: a tenth, at most [`RESERVE`].
+/// How many requests of a window background work leaves: a tenth, at most `RESERVE`.
 pub fn reserve(limit: &Limit) -> u64 {
     (limit.limit / 10).min(RESERVE)
 }
