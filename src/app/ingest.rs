@@ -123,7 +123,7 @@ impl App {
             settings: self.settings(),
             store: self.parts.store.id(),
             now: self.now(),
-            can_ask: host.is_some_and(|host| self.parts.github.can_ask(host).is_ok()),
+            can_ask: host.is_some_and(|host| self.parts.github.may_ask(host)),
             desk: Arc::clone(&self.desk),
             arrival,
         }

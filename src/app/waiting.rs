@@ -1,5 +1,6 @@
 //! Events that wait for a fact: GitHub is asked, and they are decided with what it says (events rules, section 4).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::App;
@@ -10,7 +11,7 @@ use crate::domain::event::body::{self, MediaType};
 use crate::domain::event::webhook;
 use crate::domain::github::{Permission, Trouble, Unsent};
 use crate::domain::ids::Login;
-use crate::domain::reference::{RefKey, RepoRef};
+use crate::domain::reference::{DEFAULT_HOST, RefKey, RepoRef};
 use crate::domain::signature::TrustedBody;
 use crate::domain::time::Time;
 use crate::store::{PolledView as _, StoreError, Waiter};
@@ -54,6 +55,16 @@ impl App {
             }
         }
         Ok(looked)
+    }
+
+    /// Looks for the tokens of the hosts that are served, which may take a moment; decisions go by what is known then.
+    pub fn look_for_tokens(&self) {
+        let settings = self.settings();
+        let polled = settings.polling.sources.iter().map(|source| &source.repository);
+        let served = settings.policy.repositories.iter().chain(polled).map(RepoRef::host);
+        let hosts: BTreeSet<&str> = served.chain([DEFAULT_HOST]).collect();
+        // Where there is none, it is decided without.
+        hosts.into_iter().for_each(|host| drop(self.parts.github.can_ask(host)));
     }
 
     /// The event after its fact was asked for.

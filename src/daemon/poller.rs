@@ -79,6 +79,7 @@ pub fn ask(app: &App, wake: &Wake, bell: &Bell, sink: &Sink, told: &Told) {
     let mut wait = Duration::ZERO;
     while bell.sleep(wait) {
         wait = IDLE;
+        app.look_for_tokens();
         match app.look_at_waiting() {
             Err(error) => {
                 wake.doubt();

@@ -120,6 +120,10 @@ impl GitHub for GitHubHttp {
     fn can_ask(&self, host: &str) -> Result<(), Unsent> {
         self.host(host).map(drop)
     }
+
+    fn may_ask(&self, host: &str) -> bool {
+        self.hosts.get(&host.to_ascii_lowercase()).is_some_and(|host| host.source.has_token())
+    }
 }
 
 /// Whether a redirect with this status is followed by the same request. After 301 and 302 clients differ on what

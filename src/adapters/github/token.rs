@@ -81,6 +81,15 @@ impl Source {
         }
     }
 
+    /// Whether a token is known; nobody is asked for one.
+    pub fn has_token(&self) -> bool {
+        match self {
+            Self::Variable(_) => true,
+            // While `gh` is being asked there is none, or none that is taken.
+            Self::Gh(gh) => gh.known.try_lock().is_ok_and(|known| known.token.is_some()),
+        }
+    }
+
     /// The host did not take `token`: where it came from is asked again.
     pub fn refused(&self, token: &Token) {
         if let Self::Gh(gh) = self {
@@ -203,6 +212,18 @@ mod tests {
         assert!(!gh.known().is_refused, "an older one was refused");
         gh.refused(&token.unwrap());
         assert!(gh.known().is_refused);
+    }
+
+    #[test]
+    fn whether_there_is_a_token_is_said_without_asking_gh_or_waiting_for_it() {
+        let source = Source::Gh(Gh::new("ghe.example", &[]));
+        let Source::Gh(gh) = &source else { unreachable!("it was made so") };
+        assert!(!source.has_token() && gh.known().asked.is_none());
+        gh.known().token = Token::parse("gho_x");
+        assert!(source.has_token() && gh.known().asked.is_none());
+        let asking = gh.known();
+        assert!(!source.has_token(), "while it is asked nobody waits");
+        drop(asking);
     }
 
     #[test]

@@ -52,7 +52,8 @@ pub struct Cycle {
 }
 
 impl App {
-    /// Polls `source` once, unless it is to be left alone now. One cycle of a repository at a time.
+    /// Polls `source` once, unless it is to be left alone now. The caller sees to it that a repository has one cycle at a
+    /// time, as [`App::poll_all`] does.
     ///
     /// # Errors
     /// The store did not answer; nothing that was not stored counts as read.

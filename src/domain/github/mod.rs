@@ -183,6 +183,11 @@ pub trait GitHub: Send + Sync {
     /// # Errors
     /// [`Unsent::NoToken`] or [`Unsent::UnknownHost`].
     fn can_ask(&self, host: &str) -> Result<(), Unsent>;
+
+    /// The same by what is known already, at once: looking for a token may take a moment, and a delivery waits for none.
+    fn may_ask(&self, host: &str) -> bool {
+        self.can_ask(host).is_ok()
+    }
 }
 
 /// Where nobody can be asked: no token anywhere.
