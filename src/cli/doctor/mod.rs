@@ -14,6 +14,8 @@ mod runs;
 mod store;
 mod workspaces;
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::context::Context;
@@ -129,7 +131,8 @@ fn text(findings: &[Finding]) -> String {
             rows.push([String::new(), String::new(), format!("  {more}")]);
         }
     }
-    let fixes = findings.iter().filter(|finding| finding.fix.is_some()).count();
+    // One fix can mend several findings.
+    let fixes = findings.iter().filter_map(|finding| finding.fix.as_ref()).collect::<BTreeSet<_>>().len();
     let offer = match fixes {
         0 => String::new(),
         _ => format!("`the-loop doctor --fix` lists what it can mend safely ({fixes}), and asks first\n"),

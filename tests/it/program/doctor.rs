@@ -133,6 +133,8 @@ fn k70_fix_without_a_yes_changes_nothing_and_says_so_and_with_it_does_what_it_li
     assert!(asked.stdout.lines().all(|line| line.starts_with("would ")), "{}", asked.stdout);
     let listed = world.run("doctor --fix --json").json();
     assert!(listed["fixes"].as_array().unwrap().iter().all(|fix| fix["done"] == false));
+    let offer = format!("can mend safely ({})", listed["fixes"].as_array().unwrap().len());
+    assert!(world.run("doctor").stdout.contains(&offer), "as many are offered as are listed");
     assert!(tree(&root) == before, "a preview changed something");
 
     let bad = fs::read(root.join("portable/github-octo-hello-1.json")).unwrap();

@@ -97,7 +97,12 @@ fn a_tampered_verdict_is_exposed_by_running_it_again() {
 #[test]
 fn a_manifest_of_another_run_or_project_or_with_a_secret_is_refused_and_preserved() {
     let project = declared();
-    project.expect("verify exec --criterion C1 -- true", 0);
+    // What it leaves in git's own folder changes no tree, and tells whether it was run.
+    let trace = project.path(".git/was-run");
+    project.expect("verify exec --criterion C1 -- touch .git/was-run", 0);
+    fs::remove_file(&trace).unwrap();
+    project.expect("verify evaluate --fresh", 0);
+    fs::remove_file(&trace).unwrap();
     let path = project.path(".loop/verification.json");
     let good = fs::read_to_string(&path).unwrap();
     let secret = ["gh", "p_", &"a1B2".repeat(9)].concat();
@@ -118,6 +123,7 @@ fn a_manifest_of_another_run_or_project_or_with_a_secret_is_refused_and_preserve
             judged.stdout
         );
         project.expect("verify evaluate --fresh", 2);
+        assert!(!trace.exists(), "{what}: a stranger's command was run");
         project.expect("verify exec --criterion C1 -- touch not-run", 2);
         assert_eq!(project.record(CRITERION).code, 2, "{what}");
         project.expect("run complete", 1);
