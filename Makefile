@@ -1,6 +1,6 @@
 # Every target says what it does; `make` prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build corpus interop test matrix mutations lint docs demo demo-run demo-poll bench install
+.PHONY: help setup build corpus interop test matrix mutations mutants lint docs demo demo-run demo-poll bench install
 
 CARGO ?= cargo
 # Only what is not run as root needs to ask for it.
@@ -32,6 +32,9 @@ matrix: ## print what becomes of every operation, interrupted at every step
 
 mutations: ## plant defects in a copy, one by one, and see the suite of runs find each; up to 40 minutes
 	$(CARGO) test --quiet --test mutations every_defect -- --ignored --nocapture
+
+mutants: ## let cargo-mutants change the code of runs and of verdicts, place by place; up to 20 minutes
+	./tests/mutations/mutants
 
 lint: ## formatting, clippy and documentation, warnings as errors
 	$(CARGO) fmt --all -- --check

@@ -103,9 +103,33 @@ mod tests {
         for (at, name) in names.iter().enumerate() {
             assert_eq!(archive_number(&task, name), u32::try_from(at + 1).ok());
         }
-        for other in ["task-0123456789abcdef-2.json", "task-0123456789abcdef-x.json", "task-0000000000000000.json", "x"]
-        {
+        for other in [
+            "task-0123456789abcdef-2.json",
+            "task-0123456789abcdef-x.json",
+            "task-0123456789abcdefx.json",
+            "task-0000000000000000.json",
+            "x",
+        ] {
             assert_eq!(archive_number(&task, other), None, "{other}");
+        }
+        for (number, name) in
+            [(1, "task-0123456789abcdef.verification.json"), (2, "task-0123456789abcdef-02.verification.json")]
+        {
+            assert_eq!(manifest_name(&task, number), name);
+            assert_eq!(archive_number(&task, name), None, "its evidence is no archive of a run");
+        }
+    }
+
+    #[test]
+    fn each_leftover_has_its_words() {
+        for (leftover, words) in [
+            (Leftover::Superseded, "superseded"),
+            (Leftover::Newer { generation: 6 }, "a write of generation 6 that was cut off"),
+            (Leftover::Beside, "of this generation, and another content"),
+            (Leftover::Foreign, "of another task"),
+            (Leftover::Unreadable("torn".into()), "cannot be read: torn"),
+        ] {
+            assert_eq!(leftover.to_string(), words);
         }
     }
 

@@ -146,6 +146,67 @@ fn an_interruption_keeps_its_stage_and_an_ending_its_reason() {
     assert!(plain(&blocked, &Command::Unblock).unwrap().blockers.is_empty());
 }
 
+#[test]
+fn a_checkpoint_keeps_what_it_does_not_name_and_an_empty_note_takes_the_note_away() {
+    let checkpoint = |run: &Run, note: Option<&str>, setting: &str| {
+        let settings = BTreeMap::from([("depth".to_owned(), Setting::typed(setting))]);
+        let command = Command::Checkpoint { stage: None, note: note.map(str::to_owned), settings };
+        plain(run, &command).unwrap()
+    };
+    let first = checkpoint(&plain(&run(), &commands()[0]).unwrap(), Some("half"), "1");
+    assert_eq!((Some(first.stage), first.stage_note.as_deref()), (Stage::new(3), Some("half")));
+    let second = checkpoint(&first, None, "2");
+    assert_eq!((second.stage, second.stage_note.as_deref()), (first.stage, Some("half")));
+    assert_eq!(second.settings["depth"], Setting::Number(2.into()));
+    assert_eq!(checkpoint(&second, Some(""), "2").stage_note, None);
+}
+
+#[test]
+fn each_command_has_its_verb_and_each_refusal_its_words() {
+    let verbs: Vec<&str> = commands().iter().map(Command::verb).collect();
+    assert_eq!(verbs, ["checkpoint", "pause", "block", "unblock", "recover", "resume", "complete", "cancel"]);
+    let owner = || "github:o/r#1".to_owned();
+    for (refusal, words) in [
+        (
+            Refusal::Transition { verb: "unblock", from: Status::Paused },
+            "`unblock` does not apply to a run that is PAUSED; from there it can become ACTIVE, RECOVERY_REQUIRED, \
+             BLOCKED, CANCELLED",
+        ),
+        (
+            Refusal::Transition { verb: "pause", from: Status::Completed },
+            "`pause` does not apply to a run that is COMPLETED",
+        ),
+        (Refusal::OtherItem { owner: owner() }, "the run belongs to `github:o/r#1`"),
+        (
+            Refusal::OtherEndpoint { owner: owner(), verb: "pause" },
+            "`pause` is for `github:o/r#1`, whose run this is and which has not ended",
+        ),
+        (Refusal::Stale, "the record is suspected to be stale (SUSPECTED_STALE)"),
+        (Refusal::Empty("the reason"), "the reason is empty"),
+    ] {
+        assert_eq!(refusal.to_string(), words);
+    }
+}
+
+#[test]
+fn whoever_may_speak_has_a_name_and_is_of_the_project_and_the_work_item() {
+    let endpoint = |item: &str| Actor { endpoint: Some(item.into()), ..Actor::program(item) };
+    let program = Actor::program("github:o/r#1");
+    let (person, agent) = (Actor::default(), endpoint("github:o/r#1"));
+    assert_eq!([&person, &program, &agent].map(Actor::name), ["person", "the-loop", "github:o/r#1"]);
+    let run = start("x", None, identity("a"), &program, at(0)).unwrap();
+    assert_eq!((run.work_item.as_deref(), run.last_endpoint.as_deref()), (Some("github:o/r#1"), Some("the-loop")));
+    let elsewhere = Identity { kind: RemoteKind::Path, ..identity("a") };
+    for (today, actor, may) in [
+        (identity("b"), &program, true),
+        (identity("b"), &endpoint("GitHub:O/R#1"), true),
+        (identity("b"), &endpoint("github:o/r#9"), false),
+        (elsewhere, &program, false),
+    ] {
+        assert_eq!(check_speaker(&run, &today, actor).is_ok(), may, "{actor:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_commands_in_any_order_keep_what_a_run_is(steps in prop::collection::vec((0..8_usize, any::<bool>(), -5..50_i64), 0..20)) {

@@ -159,3 +159,7 @@ fn listed(line: &mut impl FnMut(&str, String), name: &str, (shown, count): &(Vec
         line("", format!("and {} more", count - shown.len()));
     }
 }
+
+#[cfg(test)]
+#[path = "gates_tests.rs"]
+mod tests;

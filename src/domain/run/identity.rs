@@ -148,4 +148,19 @@ mod tests {
         assert_eq!(hosted.identity().check(&moved.identity()), Ok(()));
         assert!(hosted.identity().check(&project(None, None).identity()).is_err());
     }
+
+    #[test]
+    fn a_mismatch_says_what_differs() {
+        let (hosted, other) = (project(Some("https://h.x/a/b"), None), project(Some("https://h.x/a/c"), None));
+        let path = project(None, None);
+        let moved = Project { root: "/q".into(), ..path.clone() };
+        for (then, today, what) in [
+            (&hosted, &path, "whether it has a remote on a host"),
+            (&hosted, &other, "its remote"),
+            (&path, &moved, "its path"),
+        ] {
+            let said = then.identity().check(&today.identity()).unwrap_err().to_string();
+            assert_eq!(said, format!("the run belongs to another project: {what} differs"));
+        }
+    }
 }

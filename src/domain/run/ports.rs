@@ -141,3 +141,13 @@ pub trait ProjectFacts {
     /// Sees to it that git leaves `.loop/` alone, by this clone's own exclude file.
     fn exclude(&self) -> Result<(), ProjectError>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documents_have_the_names_that_others_know() {
+        assert_eq!(Document::ALL.map(Document::file_name), ["continuity.json", "verification.json"]);
+    }
+}

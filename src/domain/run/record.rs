@@ -293,6 +293,9 @@ mod tests {
                 "BLOCKED CANCELLED",
             ]
         );
+        for status in Status::ALL {
+            assert_eq!(status.is_terminal(), transitions(status).is_empty(), "{status}");
+        }
     }
 
     #[test]
@@ -309,12 +312,41 @@ mod tests {
     fn a_setting_is_read_as_it_is_typed() {
         for (text, want) in [
             ("true", Setting::Flag(true)),
+            ("false", Setting::Flag(false)),
             ("12", Setting::Number(12.into())),
             ("012", Setting::Text("012".into())),
             ("1.5", Setting::Text("1.5".into())),
             ("", Setting::Text(String::new())),
         ] {
             assert_eq!(Setting::typed(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_and_names_are_read_by_their_form() {
+        for (text, is_id) in [
+            ("task-0123456789abcdef", true),
+            ("task-0123456789abcdeg", false),
+            ("task-0123456789ABCDEF", false),
+            ("task-0123456789abcde", false),
+            ("task-0123456789abcdef0", false),
+            ("0123456789abcdef", false),
+        ] {
+            assert_eq!(TaskId::parse(text).map(|id| id.to_string()), is_id.then(|| text.to_owned()), "{text}");
+        }
+        let (longest, longer) = ("n".repeat(64), "n".repeat(65));
+        for (text, is_name) in [
+            ("careful", true),
+            ("my-2nd", true),
+            (&longest, true),
+            (&longer, false),
+            ("", false),
+            ("Careful", false),
+            ("a b", false),
+            ("a_b", false),
+        ] {
+            let name = ProfileName::parse(text);
+            assert_eq!(name.as_ref().map(ProfileName::as_str), is_name.then_some(text), "{text}");
         }
     }
 }

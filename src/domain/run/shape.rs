@@ -302,3 +302,7 @@ fn setting_value(setting: &Setting) -> Value {
         Setting::Flag(flag) => Value::Bool(*flag),
     }
 }
+
+#[cfg(test)]
+#[path = "shape_tests.rs"]
+mod tests;

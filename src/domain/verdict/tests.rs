@@ -1,5 +1,7 @@
 //! Every row of the table of verdicts, and what may be recorded.
 
+use serde_json::Value;
+
 use super::*;
 use crate::domain::run::{Corrupt, TaskId};
 use crate::domain::time::Time;
@@ -130,6 +132,64 @@ fn a_recorded_pass_that_fails_today_is_exposed_and_a_recorded_failure_stays() {
 }
 
 #[test]
+fn a_recorded_pass_that_passes_again_is_not_exposed() {
+    let old = exec("C1", "test", 0, "old", false);
+    let recorded = manifest(vec![criterion("C1", Level::Must), old]);
+    assert_eq!(judge(Some(&Ok(recorded.clone())), &today()).verdict, Verdict::NeedsReview);
+    let (fresh, exposed) = rerun(&recorded, |evidence| Evidence { tree: Some("now".into()), ..evidence.clone() });
+    assert_eq!((exposed, judge(Some(&Ok(fresh)), &today()).verdict), (Vec::new(), Verdict::Pass));
+}
+
+#[test]
+fn each_verdict_says_every_reason() {
+    use Level::{Must, Should};
+    let must = || criterion("C1", Must);
+    for (entries, want) in [
+        (vec![must(), passed("C1")], "PASS"),
+        (vec![must(), exec("C1", "t", 1, "now", false)], "FAIL `C1`: `t` ended with exit code 1"),
+        (vec![], "BLOCKED no criteria are declared"),
+        (
+            vec![must(), blocker(true), finding(Severity::High, true)],
+            "BLOCKED blocker `B` is open: a key; finding `F` is open (HIGH): a hole; `C1` (MUST) has no evidence",
+        ),
+        (vec![must(), claim("C1")], "NEEDS_REVIEW `C1` (MUST) is covered by claims only"),
+        (
+            vec![must(), exec("C1", "t", 0, "old", false), criterion("C2", Should)],
+            "NEEDS_REVIEW `C1`: evidence is older than the last change of the tree; `C2` (SHOULD) has no evidence",
+        ),
+        (
+            vec![must(), passed("C1"), criterion("C2", Should), exec("C2", "t", 1, "now", false)],
+            "NEEDS_REVIEW `C2` (SHOULD) is not met",
+        ),
+    ] {
+        let Judgement { verdict, reasons } = judge(Some(&Ok(manifest(entries))), &today());
+        assert_eq!(format!("{verdict} {}", reasons.join("; ")).trim_end(), want);
+    }
+}
+
+#[test]
+fn words_are_read_as_they_are_written() {
+    assert!(Level::ALL.into_iter().all(|level| Level::by_word(level.word()) == Some(level)));
+    assert!(Severity::ALL.into_iter().all(|severity| Severity::by_word(severity.word()) == Some(severity)));
+    assert_eq!((Level::by_word("must"), Severity::by_word("high")), (None, None));
+    for (error, words) in [
+        (EntryError::Twice("C1".into()), "the criterion `C1` is declared already, and never changes"),
+        (EntryError::NoCriterion("C2".into()), "there is no criterion `C2`"),
+    ] {
+        assert_eq!(error.to_string(), words);
+    }
+}
+
+#[test]
+fn an_entry_of_the_largest_size_is_read_and_a_larger_one_is_not() {
+    let mut entry = br#"{"blocker": {"id": "B1", "text": "t", "open": true}}"#.to_vec();
+    entry.resize(crate::domain::run::LARGEST, b' ');
+    assert!(parse_entry(&entry, at(0), None, None).is_ok());
+    entry.push(b' ');
+    assert_eq!(parse_entry(&entry, at(0), None, None), Err("it is larger than 1048576 bytes".into()));
+}
+
+#[test]
 fn what_was_recorded_never_changes() {
     let declared = manifest(vec![criterion("C1", Level::Must)]);
     let weaker = append(&declared, criterion("C1", Level::Could), at(3));
@@ -166,5 +226,41 @@ fn an_entry_is_read_strictly_and_a_typed_one_is_never_more_than_a_claim() {
         r#"{"blocker": {"id": "B1", "id": "B2", "text": "t", "open": true}}"#,
     ] {
         assert!(read(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn everything_of_a_manifest_comes_back_and_what_is_not_exactly_one_is_refused() {
+    let entries = vec![
+        criterion("C1", Level::Should),
+        criterion("C2", Level::Must),
+        passed("C1"),
+        claim("C2"),
+        finding(Severity::Low, true),
+        blocker(false),
+    ];
+    let whole = manifest(entries);
+    let file = document(&whole);
+    assert_eq!(parse(file.to_string().as_bytes()), Ok(whole));
+    let empty = || Value::from(" ");
+    for (place, value, why) in [
+        ("/taskId", Value::from("task-0"), "`taskId` has no value `task-0`"),
+        ("/updatedAt", Value::from("today"), "`updatedAt` is not a UTC time"),
+        ("/criteria/0/level", Value::from("must"), "`level` has no value `must`"),
+        ("/criteria/1/id", Value::from("C1"), "the criterion `C1` stands there twice"),
+        ("/criteria/0/text", empty(), "`criterion.text` is empty"),
+        ("/criteria/0/artifacts", Value::from(vec!["a/./b"]), "`artifacts` holds `a/./b`, which is no path below"),
+        ("/evidence/0/criterion", Value::from("C9"), "evidence names `C9`, which is no criterion"),
+        ("/evidence/0/exec/argv", Value::Array(Vec::new()), "`exec.argv` is empty"),
+        ("/evidence/0/exec", Value::Null, "evidence is either `exec` or `advisory`"),
+        ("/evidence/1/at", Value::from("today"), "`evidence.at` is not a UTC time"),
+        ("/findings/0/severity", Value::from("SMALL"), "`severity` has no value `SMALL`"),
+        ("/findings/0/id", empty(), "`finding.id` is empty"),
+        ("/blockers/0/text", empty(), "`blocker.text` is empty"),
+    ] {
+        let mut changed = file.clone();
+        *changed.pointer_mut(place).unwrap() = value;
+        let said = parse(changed.to_string().as_bytes()).unwrap_err().to_string();
+        assert!(said.starts_with(why), "{place}: {said}");
     }
 }
