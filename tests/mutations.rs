@@ -7,7 +7,6 @@
 mod defects;
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -35,6 +34,8 @@ const SUITES: [(&str, &[&str]); 2] = [
     ),
     ("it", &["runs::", "--skip", "program::"]),
 ];
+/// The heading of the table, which is the end of its page.
+const LAST_RUN: &str = "## The last run";
 /// How long one run of a suite may take; one that hangs has found its defect.
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -170,31 +171,65 @@ impl Bench {
     }
 }
 
+/// The defects to plant: all, or those that `DEFECTS` names.
+fn chosen() -> Vec<&'static Defect> {
+    let named = std::env::var("DEFECTS").unwrap_or_default();
+    let named: Vec<&str> = named.split_whitespace().collect();
+    let unknown: Vec<&&str> = named.iter().filter(|name| DEFECTS.iter().all(|defect| defect.name != **name)).collect();
+    assert!(unknown.is_empty(), "there are no such defects: {unknown:?}");
+    DEFECTS.iter().filter(|defect| named.is_empty() || named.contains(&defect.name)).collect()
+}
+
+/// The page with the rows of this run in its table, and how many of all were found when they were last planted.
+fn with_rows(page: &str, rows: &[(&str, String)]) -> String {
+    let (head, table) = page.split_once(LAST_RUN).unwrap_or((page, ""));
+    let row = |defect: &Defect| {
+        let begins = format!("| `{}` |", defect.name);
+        let ran = rows.iter().find(|(name, _)| *name == defect.name).map(|(_, row)| row.as_str());
+        let before = table.lines().find(|line| line.starts_with(&begins)).map(str::to_owned);
+        let never = || format!("| `{}` | {} | not run yet |", defect.name, defect.safeguard);
+        ran.map(str::to_owned).or(before).unwrap_or_else(never)
+    };
+    let rows: Vec<String> = DEFECTS.iter().map(row).collect();
+    let found = rows.iter().filter(|row| row.contains("| found by ")).count();
+    let count = format!("{} defects, {found} found.", DEFECTS.len());
+    format!("{head}{LAST_RUN}\n\n{count}\n\n| defect | takes away | outcome |\n|---|---|---|\n{}\n", rows.join("\n"))
+}
+
+#[test]
+fn some_defects_replace_their_own_rows_of_the_table_only() {
+    let survived = format!("| `{}` | {} | **survived** |", DEFECTS[0].name, DEFECTS[0].safeguard);
+    let page = with_rows("A head.\n\n## The last run\n", &[(DEFECTS[0].name, survived.clone())]);
+    assert!(page.starts_with("A head.\n") && page.contains(&survived), "{page}");
+    assert!(page.contains(&format!("{} defects, 0 found.", DEFECTS.len())), "{page}");
+    let found = format!("| `{}` | {} | found by `lib` |", DEFECTS[1].name, DEFECTS[1].safeguard);
+    let page = with_rows(&page, &[(DEFECTS[1].name, found.clone())]);
+    assert!(page.contains(&survived) && page.contains(&found), "{page}");
+    assert!(page.contains(&format!("{} defects, 1 found.", DEFECTS.len())), "{page}");
+    assert_eq!(page.matches("not run yet").count(), DEFECTS.len() - 2);
+}
+
 #[test]
 #[ignore = "compiles a copy of everything and runs its tests once for each defect: `make mutations`"]
 fn every_defect_is_found() {
-    let bench = Bench::new();
+    let (chosen, bench) = (chosen(), Bench::new());
     bench.build();
     assert_eq!(bench.found_by(), None, "without a defect everything passes");
-    let (mut rows, mut survived) = (String::new(), Vec::new());
-    for defect in DEFECTS {
+    let (mut rows, mut survived) = (Vec::new(), Vec::new());
+    for defect in chosen {
         bench.plant(defect.name);
         let found = bench.found_by();
         let by = found.map_or("**survived**".to_owned(), |suite| format!("found by `{suite}`"));
         let row = format!("| `{}` | {} | {by} |", defect.name, defect.safeguard);
         // The table is what this is run for.
         let _ = writeln!(std::io::stdout(), "{row}");
-        let _ = writeln!(rows, "{row}");
+        rows.push((defect.name, row));
         survived.extend(found.is_none().then_some(defect.name));
     }
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        let count = format!("{} defects, {} found.", DEFECTS.len(), DEFECTS.len() - survived.len());
         let page = root().join("docs/mutations.md");
         let text = fs::read_to_string(&page).expect("the page");
-        let head = text.split("## The last run").next().unwrap_or_default();
-        let table =
-            format!("{head}## The last run\n\n{count}\n\n| defect | takes away | outcome |\n|---|---|---|\n{rows}");
-        fs::write(&page, table).expect("the page");
+        fs::write(&page, with_rows(&text, &rows)).expect("the page");
     }
     assert!(survived.is_empty(), "{survived:?} survived");
 }

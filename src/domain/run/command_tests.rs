@@ -68,6 +68,15 @@ fn invalid_transitions_are_errors_and_never_silent() {
 }
 
 #[test]
+fn a_run_for_nothing_is_not_begun() {
+    let begun = |objective: &str| start(objective, None, identity("a"), &Actor::default(), at(0));
+    for objective in ["", " ", "\n\t\u{a0}"] {
+        assert_eq!(begun(objective), Err(Refusal::Empty("the objective")), "{objective:?}");
+    }
+    assert_eq!(begun(" x ").unwrap().objective, " x ");
+}
+
+#[test]
 fn each_write_is_a_generation_with_the_project_of_the_day() {
     let next = plain(&run(), &Command::Pause).unwrap();
     assert_eq!((next.generation, next.updated_at, next.identity.head.as_deref()), (2, at(5), Some("b")));

@@ -12,9 +12,6 @@ mod record;
 mod shape;
 mod told;
 
-#[cfg(test)]
-mod refusal_tests;
-
 pub use archive::{Leftover, Mark, archive_name, archive_number, judge_leftover, manifest_name};
 pub use command::{Actor, Command, Refusal, apply, check_speaker, start};
 pub use gates::{Gate, Reconciliation, Report, WorkItemState, gates};
