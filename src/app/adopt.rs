@@ -275,10 +275,12 @@ fn watch(tx: &impl View, dir: &str, items: Vec<WorkItemRef>) -> Result<Vec<Watch
     items.into_iter().map(|item| Watched::read(tx, dir, item)).collect()
 }
 
-/// The items an event can touch, and the owners of the pull requests among them.
+/// The items an event can touch, and the owners of the pull requests among them. They are fetched here, where only one
+/// sender waits, and not in the decision, behind which all others wait.
 fn touched_by(tx: &impl View, event: &Event, policy: &Policy) -> Result<Vec<WorkItemRef>, StoreError> {
     let mut items: Vec<WorkItemRef> = Vec::new();
     for reference in view::touched(tx, event, policy, &decide::Told::default())? {
+        tx.fetch(&reference.key())?;
         for owner in tx.owners(&reference.key())? {
             // An owner goes by the spelling of its row, or, without one, by its key.
             let spelled = tx.item(&owner)?.map(|item| item.reference);

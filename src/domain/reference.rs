@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -24,13 +25,18 @@ pub struct RefError {
     reason: &'static str,
 }
 
-/// A repository on a host, in GitHub's spelling.
+/// A repository on a host, in GitHub's spelling. A decision copies it many times, so copies share its parts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RepoRef {
+pub struct RepoRef(Arc<Parts>);
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Parts {
     provider: String,
     host: String,
     owner: String,
     name: String,
+    /// Follows from the others, and is asked for more often than they are.
+    key: String,
 }
 
 /// A work item: an issue or a pull request of one repository.
@@ -65,7 +71,10 @@ impl RepoRef {
             return fail("owner and repository are letters, digits, `.`, `_` and `-`, and not `.` or `..`");
         }
         let host = if host.eq_ignore_ascii_case(DEFAULT_HOST) { DEFAULT_HOST } else { host };
-        Ok(Self { provider: provider.into(), host: host.into(), owner: owner.into(), name: name.into() })
+        let mut key = spelled(provider, host, owner, name);
+        key.make_ascii_lowercase();
+        let [provider, host, owner, name] = [provider, host, owner, name].map(str::to_owned);
+        Ok(Self(Arc::new(Parts { provider, host, owner, name, key })))
     }
 
     /// Parses `owner/repo` or `host/owner/repo`, with or without a leading `provider:`.
@@ -95,43 +104,40 @@ impl RepoRef {
 
     /// Lower-case identity of the repository: `github:octo/repo`, with the host when it is not github.com.
     pub fn key(&self) -> String {
-        let mut key = self.spelled();
-        key.make_ascii_lowercase();
-        key
-    }
-
-    /// As it is shown. A decision makes many keys, and formatting costs several times this.
-    fn spelled(&self) -> String {
-        let Self { provider, host, owner, name } = self;
-        match host.as_str() {
-            DEFAULT_HOST => [provider, ":", owner, "/", name].concat(),
-            _ => [provider, ":", host, "/", owner, "/", name].concat(),
-        }
+        self.0.key.clone()
     }
 
     /// Who hosts it: `github`.
     pub fn provider(&self) -> &str {
-        &self.provider
+        &self.0.provider
     }
 
     /// The host, `github.com` included.
     pub fn host(&self) -> &str {
-        &self.host
+        &self.0.host
     }
 
     /// The owner in GitHub's spelling.
     pub fn owner(&self) -> &str {
-        &self.owner
+        &self.0.owner
     }
 
     /// The repository's name in GitHub's spelling.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.0.name
     }
 
     /// Whether both name the same repository, ASCII case aside.
     pub fn is_same(&self, other: &RepoRef) -> bool {
-        self.key() == other.key()
+        self.0.key == other.0.key
+    }
+}
+
+/// As it is shown.
+fn spelled(provider: &str, host: &str, owner: &str, name: &str) -> String {
+    match host {
+        DEFAULT_HOST => [provider, ":", owner, "/", name].concat(),
+        _ => [provider, ":", host, "/", owner, "/", name].concat(),
     }
 }
 
@@ -173,15 +179,12 @@ impl WorkItemRef {
 
     /// Identity, ASCII case ignored.
     pub fn key(&self) -> RefKey {
-        let mut key = self.repo.key();
-        key.push('#');
-        key.push_str(&self.number.to_string());
-        RefKey(key)
+        RefKey([&self.repo.0.key, "#", &self.number.to_string()].concat())
     }
 
     /// `https://<host>/<owner>/<repo>/issues/<number>`; GitHub redirects it for pull requests.
     pub fn url(&self) -> String {
-        let RepoRef { host, owner, name, .. } = &self.repo;
+        let Parts { host, owner, name, .. } = self.repo.0.as_ref();
         format!("https://{host}/{owner}/{name}/issues/{}", self.number)
     }
 
@@ -303,7 +306,8 @@ fn squeeze(text: &str) -> String {
 
 impl fmt::Display for RepoRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.spelled())
+        let Parts { provider, host, owner, name, .. } = self.0.as_ref();
+        f.write_str(&spelled(provider, host, owner, name))
     }
 }
 

@@ -16,6 +16,11 @@ pub fn lf(text: String) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text }
 }
 
+/// The same of a text that is only read.
+pub fn lf_of(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') { Cow::Owned(lf(text.to_owned())) } else { Cow::Borrowed(text) }
+}
+
 /// Makes a text safe to paste: LF line ends; every control character but tab and newline (C0, DEL, C1) visible, so
 /// that neither escape sequences nor the end-of-paste sequence survive; invisible tag characters (U+E0000 to
 /// U+E007F) removed, with a note at the end. A safe text comes back as it is.

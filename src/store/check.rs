@@ -1,17 +1,18 @@
 //! What must hold between tables, stated once: `doctor` shows what this finds, tests and simulation end with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::ControlFlow;
 
 use super::error::StoreError;
 use super::keys::{self, Span};
+use super::long::read_effect;
 use super::rows::{
     self, AtRow, ClaimRow, DeadLetterRow, HeadRow, ItemRow, MarkRow, MarkedRow, RepositoryRow, SessionRow, SettledRow,
     StampRow, TellRow, UndecidableRow,
 };
 use super::tables::TableId;
-use super::view::{View, mark_row, read_effect, trail, whole};
+use super::view::{View, mark_row, trail, whole};
 use super::write::{Counters, DEAD_COUNTER, EFFECTS_COUNTER, JOURNAL_COUNTER, MARKS_COUNTER, TELLS_COUNTER};
 use crate::domain::decide::{IdentityState, Waiting};
 use crate::domain::effect::{Effect, EffectBody};
@@ -180,15 +181,24 @@ impl<V: View> Check<'_, V> {
     /// Every effect has an item and is counted; what waits to be delivered has been spoken.
     fn effects(&mut self) -> Result<(), StoreError> {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        let mut long = BTreeSet::new();
         self.each(TableId::Effects, |check, key, value| {
-            if let Some((lane, _)) = keys::read_place(key) {
+            if let Some((lane, place)) = keys::read_place(key) {
                 *counts.entry(lane.to_owned()).or_default() += 1;
+                long.extend(value.is_empty().then_some(place.seq));
             }
-            let effect = read_effect(key, value)?;
+            let effect = read_effect(check.view, key, value)?;
             if check.view.get(TableId::Items, effect.lane.as_str().as_bytes(), |_| ())?.is_none() {
                 check.say(TableId::Effects, format!("{} has no item", place(&effect)));
             }
             check.spoken(&effect)
+        })?;
+        self.each(TableId::Long, |check, key, _| {
+            let number = keys::read_number(key);
+            if number.is_none_or(|number| !long.contains(&number)) {
+                check.say(TableId::Long, format!("{} is the row of no effect", keys::show(key)));
+            }
+            Ok(())
         })?;
         self.each(TableId::LaneCounts, |check, key, value| {
             let lane = whole(TableId::LaneCounts, key)?;

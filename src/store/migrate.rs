@@ -20,7 +20,10 @@ pub(super) struct Step {
 }
 
 /// All steps, oldest first; the first leads from version 1 to 2.
-pub(super) const STEPS: &[Step] = &[Step { name: "0002-asking-and-telling", run: asking_and_telling }];
+pub(super) const STEPS: &[Step] = &[
+    Step { name: "0002-asking-and-telling", run: asking_and_telling },
+    Step { name: "0003-long-effects", run: long_effects },
+];
 /// The version of a store before any step.
 const FIRST: u32 = 1;
 
@@ -30,6 +33,11 @@ fn asking_and_telling(transaction: &WriteTransaction) -> Result<(), redb::Error>
         transaction.open_table(table.definition())?;
     }
     Ok(())
+}
+
+/// Adds the table of long effects. What waits stays where it is: a row that is not empty is read in its place.
+fn long_effects(transaction: &WriteTransaction) -> Result<(), redb::Error> {
+    transaction.open_table(TableId::Long.definition()).map(drop).map_err(Into::into)
 }
 
 /// The version that `steps` lead to.

@@ -20,6 +20,7 @@ mod commit;
 mod engine;
 mod error;
 mod keys;
+mod long;
 mod migrate;
 mod moves;
 mod open;

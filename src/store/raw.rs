@@ -221,12 +221,17 @@ impl<'t> WriteTx<'t> {
 
     /// Puts a row.
     pub(super) fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        self.put_new(table, key, value).map(drop)
+    }
+
+    /// Puts a row; whether there was none.
+    pub(super) fn put_new(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
         self.open(table)?;
         self.forget(table, key);
         self.writes += 1;
         let path = self.path;
-        let Some(opened) = self.tables[table.tree() as usize].get_mut() else { return Ok(()) };
-        let put = guarded(path, || opened.insert(&*lying(table, key), value).map(drop))
+        let Some(opened) = self.tables[table.tree() as usize].get_mut() else { return Ok(false) };
+        let put = guarded(path, || opened.insert(&*lying(table, key), value).map(|old| old.is_none()))
             .and_then(|put| put.map_err(|error| StoreError::storage(path, error)));
         self.watch(put)
     }

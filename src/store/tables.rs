@@ -64,7 +64,7 @@ tables! {
     Posted => "posted",
     /// Key: item, NUL, node id. Value: empty. The live `seenComments`. Only grows while the item lives.
     Seen => "seen",
-    /// Key: lane, NUL, class (1 byte), sequence number (8 bytes). Value: `EffectRow`. Written by decisions, changed by
+    /// Key: lane, NUL, class (1 byte), sequence number (8 bytes). Value: `EffectRow`, empty where it is long. Written by decisions, changed by
     /// retries, removed by settling. Order of keys is order of work.
     Effects => "effects",
     /// Key: lane. Value: 8 bytes, how many effects wait there; no row for none. Written with `effects`.
@@ -101,6 +101,9 @@ tables! {
     /// Key: number (8 bytes). Value: `TellRow`, something to tell people on GitHub. Written by decisions and settling,
     /// changed by tries that failed, removed by telling. Pruned by age.
     Tells => "tells",
+    /// Key: number of an effect (8 bytes). Value: its `EffectRow`, when that is long; its row in `effects` is empty then
+    /// (see [`super::long`]). Written and removed with `effects`.
+    Long => "long_effects",
 }
 
 /// The place of a table in the tree of items. Its keys lie there with the place behind the item's NUL.

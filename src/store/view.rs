@@ -8,10 +8,11 @@ use std::ops::ControlFlow;
 
 use super::error::StoreError;
 use super::keys::{self, Span};
+use super::long::read_effect;
 use super::raw::{Flow, Raw, ReadTx, WriteTx};
 use super::rows::{
-    self, ClaimRow, DeadLetterRow, EffectRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, RepositoryRow,
-    SessionRow, SettledRow, StampRow, StateRow, TellRow, UndecidableRow,
+    self, ClaimRow, DeadLetterRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, RepositoryRow, SessionRow,
+    SettledRow, StampRow, StateRow, TellRow, UndecidableRow,
 };
 use super::tables::TableId;
 use crate::domain::decide::{DeliveryState, IdentityState, Urgency};
@@ -147,6 +148,11 @@ pub trait View: Raw {
         Ok(listed)
     }
 
+    /// Reads what is written about an item and answers nothing: it is in memory then for whoever asks next.
+    fn fetch(&self, key: &RefKey) -> Result<(), StoreError> {
+        self.get(TableId::Items, key.as_str().as_bytes(), |_| ()).map(drop)
+    }
+
     /// The names of the repository with GitHub's id `id` on `host`.
     fn repository(&self, host: &str, id: u64) -> Result<Option<Names>, StoreError> {
         let found = row::<_, RepositoryRow>(self, TableId::Repositories, &keys::repository(host, id))?;
@@ -203,18 +209,22 @@ pub trait View: Raw {
 
     /// The first `limit` effects of a lane, in the order they are to be done.
     fn lane(&self, lane: &RefKey, limit: usize) -> Result<Vec<Effect>, StoreError> {
-        list(self, TableId::Effects, &Span::prefix(&keys::lane(lane)), limit, read_effect)
+        list(self, TableId::Effects, &Span::prefix(&keys::lane(lane)), limit, |key, value| {
+            read_effect(self, key, value)
+        })
     }
 
     /// The first `limit` effects of one class of a lane.
     fn lane_class(&self, lane: &RefKey, class: Class, limit: usize) -> Result<Vec<Effect>, StoreError> {
-        list(self, TableId::Effects, &Span::prefix(&keys::lane_class(lane, class)), limit, read_effect)
+        list(self, TableId::Effects, &Span::prefix(&keys::lane_class(lane, class)), limit, |key, value| {
+            read_effect(self, key, value)
+        })
     }
 
     /// One waiting effect.
     fn effect(&self, lane: &RefKey, place: Place) -> Result<Option<Effect>, StoreError> {
-        let found = row::<_, EffectRow>(self, TableId::Effects, &keys::place(lane, place))?;
-        Ok(found.map(|row| row.into_effect(lane.clone(), place)))
+        let key = keys::place(lane, place);
+        self.get(TableId::Effects, &key, |value| read_effect(self, &key, value))?.transpose()
     }
 
     /// The lanes in which effects wait, with how many; costs one row per lane.
@@ -426,13 +436,6 @@ pub(super) fn list<V: Raw + ?Sized, T>(
         if out.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     Ok(out)
-}
-
-/// An effect from its row.
-pub(super) fn read_effect(key: &[u8], value: &[u8]) -> Result<Effect, StoreError> {
-    let (lane, place) = keys::read_place(key).ok_or_else(|| rows::bad(TableId::Effects, key, NOT_A_PLACE))?;
-    let lane = rows::ref_key(TableId::Effects, key, lane)?;
-    Ok(rows::decode::<EffectRow>(TableId::Effects, key, value)?.into_effect(lane, place))
 }
 
 /// The entries of one row of the journal with their numbers; the row's key is the last one's.

@@ -123,34 +123,29 @@ impl WriteTx<'_> {
 
     /// Adds a comment to the item's `seenComments`; true when it is new there.
     pub fn put_seen(&mut self, item: &RefKey, node_id: &str) -> Result<bool, StoreError> {
-        if self.has_seen(item, node_id)? {
-            return Ok(false);
-        }
-        self.put(TableId::Seen, &keys::pair(item.as_str(), node_id), &[])?;
-        Ok(true)
+        self.put_new(TableId::Seen, &keys::pair(item.as_str(), node_id), &[])
     }
 
     /// Stores a new effect at the end of its class.
     pub fn push_effect(&mut self, effect: NewEffect, now: Time) -> Result<Place, StoreError> {
         let NewEffect { lane, class, body } = effect;
         let place = Place { class, seq: self.take_number(EFFECTS_COUNTER)? };
-        self.put_row(TableId::Effects, &keys::place(&lane, place), &EffectRow::new(body, now))?;
+        self.put_effect_row(&lane, place, &EffectRow::new(body, now))?;
         self.count_lane(&lane, 1)?;
         Ok(place)
     }
 
     /// Replaces a waiting effect (tries, time of the next one, a change of endpoint).
     pub fn put_effect(&mut self, effect: &Effect) -> Result<(), StoreError> {
-        let key = keys::place(&effect.lane, effect.place);
-        if self.get(TableId::Effects, &key, |_| ())?.is_none() {
+        if !self.delete_effect_row(&effect.lane, effect.place)? {
             self.count_lane(&effect.lane, 1)?;
         }
-        self.put_row(TableId::Effects, &key, &EffectRow::from(effect))
+        self.put_effect_row(&effect.lane, effect.place, &EffectRow::from(effect))
     }
 
     /// Removes an effect; false when there was none.
     pub fn remove_effect(&mut self, lane: &RefKey, place: Place) -> Result<bool, StoreError> {
-        let was_there = self.delete(TableId::Effects, &keys::place(lane, place))?;
+        let was_there = self.delete_effect_row(lane, place)?;
         if was_there {
             self.count_lane(lane, -1)?;
         }

@@ -79,7 +79,7 @@ fn number(digits: &str) -> Option<u64> {
 
 /// The numbers behind closing keywords, in order.
 fn closing_issues(repo: &RepoRef, body: &str) -> Vec<u64> {
-    let said = prose::visible(&text::lf(body.to_owned()));
+    let said = prose::visible(&text::lf_of(body));
     let bytes = said.as_bytes();
     let mut issues = Vec::new();
     let mut at = 0;

@@ -62,7 +62,7 @@ pub fn find(text: &str, keywords: &Keywords) -> Words {
     if configured.is_empty() {
         return Words::None;
     }
-    let text = text::lf(text.to_owned());
+    let text = text::lf_of(text);
     // Most texts say no such word at the beginning of any line, shown or said; Markdown need not be read to see that.
     if !text
         .split('\n')

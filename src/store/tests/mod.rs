@@ -21,6 +21,7 @@ mod faults;
 mod files;
 mod groups;
 mod kills;
+mod long;
 mod rows;
 mod speed;
 mod tables;

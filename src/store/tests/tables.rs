@@ -457,6 +457,11 @@ const PLANTED: &[Planted] = &[
         tx.put_undecidable(&delivery(1), "issues", b"{}", "bug", NOW)?;
         tx.delete(TableId::Bodies, delivery(1).as_str().as_bytes()).map(drop)
     }),
+    ("its long row is missing", |tx| {
+        let place = Place { class: Class::Ordinary, seq: 1 };
+        tx.put(TableId::Effects, &keys::place(&key(1), place), b"")
+    }),
+    ("is the row of no effect", |tx| tx.put(TableId::Long, &keys::number(1), b"{}")),
     ("cannot be read", |tx| tx.put(TableId::Settled, b"x", b"x")),
     ("its ending is not before", |tx| {
         let mut ended = tx.item(&key(1))?.unwrap();
