@@ -59,6 +59,7 @@ impl Evolve<'_> {
             claims: claimed(claims, &project.root),
         };
         drop(bench);
+        walked.replay.may_try(&candidate)?;
         let ids = self.append(&walked, vec![What::Candidate(candidate.clone())])?;
         Ok(Tried { id: ids.into_iter().next().unwrap_or_default(), candidate })
     }

@@ -20,6 +20,8 @@ pub(super) struct Walked {
     pub(super) tip: Tip,
     end: End,
     head: Option<Vec<u8>>,
+    /// Where it stands by the rules.
+    pub(super) replay: Replay,
 }
 
 /// What `evolve verify` found.
@@ -183,7 +185,7 @@ impl Evolve<'_> {
             }
             _ => {}
         }
-        Ok(Walked { tip, end, head: bytes })
+        Ok(Walked { tip, end, head: bytes, replay })
     }
 
     /// Appends entries; answers their ids.

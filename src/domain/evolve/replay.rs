@@ -27,8 +27,10 @@ pub struct Replay {
     known: HashSet<Key>,
     failed: HashSet<Key>,
     tally: Tally,
-    proposals: HashMap<String, Vec<String>>,
+    pub(super) proposals: HashMap<String, Vec<String>>,
     candidates: HashMap<String, Standing>,
+    /// By commit, tree and suite, the candidates that were made so.
+    tried: HashMap<Key, Vec<String>>,
 }
 
 /// How far a candidate is.
@@ -38,6 +40,12 @@ struct Standing {
     found: Option<Option<Verdict>>,
     recorded: Option<Verdict>,
     is_decided: bool,
+}
+
+impl Standing {
+    fn is_rejected(&self) -> bool {
+        [self.recorded, self.found.flatten()].contains(&Some(Verdict::Rejected))
+    }
 }
 
 impl Replay {
@@ -102,7 +110,10 @@ impl Replay {
 
     fn candidate(&mut self, id: &str, candidate: &Candidate) -> Result<(), String> {
         let Candidate { proposal, base, patch, tree, suite, .. } = candidate;
+        let again = self.may_try(candidate);
         self.candidates.insert(id.to_owned(), Standing::default());
+        self.tried.entry(tried_as(candidate)).or_default().push(id.to_owned());
+        again.map_err(in_words)?;
         let targets = self.proposals.get(proposal).ok_or_else(|| none("proposal", proposal))?;
         check_argv(suite, "").map_err(in_words)?;
         let touched = check_patch(patch).map_err(in_words)?;
@@ -110,6 +121,19 @@ impl Replay {
         match is_hex(base, &[40, 64]) && is_hex(tree, &[40, 64]) {
             true => Ok(()),
             false => Err("`base` and `tree` are no names that git gives".into()),
+        }
+    }
+
+    /// Whether a candidate may be tried: the same change under the same suite was not rejected before. A rejection that could
+    /// be gone around by typing it in again would not be for ever.
+    ///
+    /// # Errors
+    /// It was.
+    pub fn may_try(&self, candidate: &Candidate) -> Result<(), Refusal> {
+        let rejected = |id: &&String| self.candidates.get(*id).is_some_and(Standing::is_rejected);
+        match self.tried.get(&tried_as(candidate)).into_iter().flatten().find(rejected) {
+            Some(id) => Err(Refusal::RejectedBefore(super::short(id).to_owned())),
+            None => Ok(()),
         }
     }
 
@@ -149,6 +173,11 @@ impl Replay {
         let found = standing.found.flatten();
         may_decide(candidate, standing.recorded, found, is_decided, *adopted, approved_by).map(drop).map_err(in_words)
     }
+}
+
+/// What makes two candidates one and the same; no argument holds a NUL.
+fn tried_as(candidate: &Candidate) -> Key {
+    key(&format!("{}\0{}\0{}", candidate.base, candidate.tree, candidate.suite.join("\0")))
 }
 
 fn of<'s>(candidates: &'s mut HashMap<String, Standing>, id: &str) -> Result<&'s mut Standing, String> {

@@ -65,6 +65,9 @@ pub enum Refusal {
     /// A regression.
     #[error("`{0}` is REJECTED for a regression, for ever")]
     Rejected(String),
+    /// The same was rejected.
+    #[error("the same change was REJECTED under the same suite as `{0}`, for ever")]
+    RejectedBefore(String),
     /// No improvement.
     #[error("`{0}` does not improve anything: strictly more passing checks are needed")]
     NotImproved(String),
@@ -108,7 +111,9 @@ impl Refusal {
             Self::NotRun(_) => "`the-loop evolve run` runs it on both sides",
             Self::BaseUnusable(_) => "mend the suite, then make a candidate with it",
             Self::NotCompared(_) => "`the-loop evolve compare` compares both sides",
-            Self::Rejected(_) | Self::NotImproved(_) => "its evidence stays in the ledger; make another candidate",
+            Self::Rejected(_) | Self::RejectedBefore(_) | Self::NotImproved(_) => {
+                "its evidence stays in the ledger; make another candidate"
+            }
             Self::NotApproved | Self::NotAName => "`--approved-by NAME` says who",
             Self::Session => "a person runs `the-loop evolve decide` outside of the session",
             Self::Decided(_) => "`the-loop evolve show` prints the decision",

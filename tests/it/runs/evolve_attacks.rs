@@ -192,6 +192,19 @@ fn runs(noted: &Path) -> bool {
 }
 
 #[test]
+fn a_rejection_is_not_gone_around_by_trying_the_same_again() {
+    let (skilled, proposal) = proposed();
+    let worse = "run the tests\n";
+    skilled.compared(&proposal, worse, 1);
+    let before = skilled.text();
+    let refused = skilled.candidate(&proposal, &skilled.patch("skill.md", worse), 1);
+    let said = refused["error"]["message"].as_str().unwrap();
+    assert!(said.contains("was REJECTED under the same suite"), "{said}");
+    assert_eq!(skilled.text(), before);
+    skilled.candidate(&proposal, &skilled.patch("skill.md", BETTER), 0);
+}
+
+#[test]
 fn what_a_suite_leaves_running_ends_with_it() {
     let (skilled, proposal) = proposed();
     let noted = skilled.0.dir.path().join("pid");

@@ -96,6 +96,22 @@ fn a_forged_adoption_of_a_rejected_candidate_is_found() {
 }
 
 #[test]
+fn what_was_rejected_is_not_tried_again_under_the_same_suite() {
+    for is_compared in [true, false] {
+        let (mut ledger, id) = Ledger::with_candidate();
+        let again = candidate(ledger.replay.proposals.keys().next().unwrap());
+        assert_eq!(ledger.replay.may_try(&again), Ok(()), "what was not run may be tried again");
+        ledger.good(What::Results(results(&id, "PASS a\n", "FAIL a\n")));
+        if is_compared {
+            ledger.good(What::Compared(compared_entry(&id, Verdict::Rejected)));
+        }
+        ledger.broken(What::Candidate(again.clone()), "the same change was REJECTED under the same suite");
+        ledger.good(What::Candidate(Candidate { tree: "c".repeat(40), ..again.clone() }));
+        ledger.good(What::Candidate(Candidate { suite: vec!["make".into()], ..again }));
+    }
+}
+
+#[test]
 fn a_forged_adoption_without_an_improvement_an_approval_or_a_comparison_is_found() {
     let (mut ledger, id) = Ledger::compared("PASS a\n", "PASS a\n", Verdict::NotImproved);
     ledger.broken(decision(&id, true, "mona"), "strictly more passing checks");
