@@ -92,7 +92,9 @@ fn clean(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
 /// Git prints addresses with their user part when it fails.
 pub(super) fn failed(args: &[&str], said: String) -> GitError {
     let said = crate::domain::secrets::redact(&said).into_owned();
-    GitError::Failed { command: args.first().copied().unwrap_or_default().to_owned(), said }
+    // The options of the program itself come before the command.
+    let mut words = args.iter().skip_while(|word| word.starts_with('-') || word.contains('='));
+    GitError::Failed { command: words.next().copied().unwrap_or_default().to_owned(), said }
 }
 
 pub(super) fn os_text(bytes: &[u8]) -> &OsStr {

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 
 use crate::domain::kept::TEMPORARY as MARK;
 use crate::domain::run::{Document, FilesError, LARGEST, RunFiles, TaskId, Temporary};
@@ -182,6 +182,7 @@ impl RunFiles for RunFolder {
         generation: u64,
     ) -> Result<(), FilesError> {
         let path = self.path(document);
+        readable_again(&path, text)?;
         let put = real(&path).and_then(|target| self.put(&target, text.get(), generation, &Place::Over(before)));
         match put.map_err(|error| io_error(&path, &error))? {
             true => Ok(()),
@@ -261,6 +262,11 @@ impl RunFiles for RunFolder {
     }
 }
 
+/// What is written must be read again: a record that is too large would be refused for ever.
+fn readable_again(path: &Path, text: &Scanned<String>) -> Result<(), FilesError> {
+    if text.get().len() > LARGEST { Err(FilesError::TooLarge(path.to_owned())) } else { Ok(()) }
+}
+
 /// A temporary nobody else made: `<target>.tmp-<generation>`, or the same with a number when one lies there.
 fn make(target: &Path, generation: u64) -> io::Result<(PathBuf, File)> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -295,14 +301,21 @@ fn real(path: &Path) -> io::Result<PathBuf> {
 
 /// A file's bytes; none where there is none. What is larger than any document of ours is read no further than that shows.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(file) = open_plain(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.take(LARGEST as u64 + 1).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
+}
+
+/// A file, open; none where there is none. A pipe in its place is refused, and not waited at.
+fn open_plain(path: &Path) -> io::Result<Option<File>> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) if file.metadata()?.is_file() => Ok(Some(file)),
+        Ok(_) => Err(io::Error::other("it is no plain file")),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, FilesError> {

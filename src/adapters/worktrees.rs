@@ -1,12 +1,19 @@
 //! Detached working trees of git under the system's temporary folder, in which a change is tried. The active repository
 //! keeps its files, index, branches and commit; git notes the working tree beside them until it goes.
 
+mod left;
+
 use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use sha2::{Digest as _, Sha256};
 
 use super::checks::{self, NOT_RUN, OUT_OF_TIME};
@@ -19,6 +26,8 @@ use crate::domain::run::{ProjectError, ProjectFacts as _};
 
 /// How long git may take to lay out a working tree.
 const LIMIT: Duration = Duration::from_secs(300);
+/// How the folders begin that are made under the temporary folder.
+const PREFIX: &str = "the-loop-candidate-";
 /// How often it is looked whether a suite has printed too much.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -27,16 +36,27 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Worktrees<'p> {
     project: &'p ProjectTree,
     environment: Vec<(OsString, OsString)>,
+    is_over: Arc<AtomicBool>,
 }
 
 impl<'p> Worktrees<'p> {
-    /// Of this project; `environment` is the process's own.
-    pub const fn new(project: &'p ProjectTree, environment: Vec<(OsString, OsString)>) -> Self {
-        Self { project, environment }
+    /// Of this project; `environment` is the process's own, and `is_over` becomes true when it is told to end.
+    pub const fn new(
+        project: &'p ProjectTree,
+        environment: Vec<(OsString, OsString)>,
+        is_over: Arc<AtomicBool>,
+    ) -> Self {
+        Self { project, environment, is_over }
+    }
+
+    /// Takes away what a process that was killed has left under the temporary folder for this project. Answers the folders.
+    pub fn tidy(&self) -> Vec<PathBuf> {
+        let above = fs::canonicalize(std::env::temp_dir()).unwrap_or_default();
+        left::tidy(&above, self.project.root(), self.project.work_tree())
     }
 
     /// A folder of its own under the temporary folder, which must not lie in the project.
-    fn folder(&self) -> Result<tempfile::TempDir, ProjectError> {
+    fn folder(&self) -> Result<Own, ProjectError> {
         let above = std::env::temp_dir();
         let failed = |said: String| ProjectError {
             said,
@@ -46,8 +66,9 @@ impl<'p> Worktrees<'p> {
         if above.starts_with(self.project.root()) {
             return Err(failed(format!("the temporary folder `{}` lies in the project", above.display())));
         }
-        let made = tempfile::Builder::new().prefix("the-loop-candidate-").tempdir_in(&above);
-        made.map_err(|error| failed(format!("`{}`: {error}", above.display())))
+        let made = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&above);
+        let owned = made.and_then(|folder| Ok(Own { _lock: left::claim(folder.path(), self.project.root())?, folder }));
+        owned.map_err(|error| failed(format!("`{}`: {error}", above.display())))
     }
 }
 
@@ -60,12 +81,19 @@ impl Workbench for Worktrees<'_> {
             });
         };
         let (tree, own) = (tree.patient(LIMIT), self.folder()?);
-        let root = own.path().join("tree");
+        let root = own.folder.path().join("tree");
         let place = root.to_string_lossy().into_owned();
+        if tree.run(&["cat-file", "-e", &format!("{commit}^{{commit}}")], &[]).is_err() {
+            return Err(ProjectError {
+                said: format!("the commit `{commit}` is not there any more"),
+                hint: "make a candidate anew: `the-loop evolve candidate`".into(),
+            });
+        }
         // No hook of the repository runs: it could reach for the active one.
         let add = ["-c", "core.hooksPath=/dev/null", "worktree", "add", "--detach", "--quiet", &place, commit];
         tree.run(&add, &[]).map_err(|error| self.project.refused(&error))?;
-        let bench = Side { root, active: tree, environment: self.environment.clone(), _own: own };
+        let (environment, is_over) = (self.environment.clone(), Arc::clone(&self.is_over));
+        let bench = Side { root, active: tree, environment, is_over, own };
         if let Some(patch) = patch {
             let inside = bench.git()?;
             if let Err(error) = inside.run(&["apply", "--whitespace=nowarn", "-"], patch.as_bytes()) {
@@ -76,13 +104,21 @@ impl Workbench for Worktrees<'_> {
     }
 }
 
+/// A folder, and the lock that says that it is in use; the folder goes first.
+#[derive(Debug)]
+struct Own {
+    folder: tempfile::TempDir,
+    _lock: File,
+}
+
 /// One working tree.
 #[derive(Debug)]
 struct Side {
     root: PathBuf,
     active: WorkTree,
     environment: Vec<(OsString, OsString)>,
-    _own: tempfile::TempDir,
+    is_over: Arc<AtomicBool>,
+    own: Own,
 }
 
 impl Side {
@@ -101,9 +137,7 @@ impl Side {
 
 impl Drop for Side {
     fn drop(&mut self) {
-        let place = self.root.to_string_lossy().into_owned();
-        // The folder itself goes in any case; git forgets what is gone at its next `worktree prune`.
-        let _ = self.active.run(&["worktree", "remove", "--force", "--force", &place], &[]);
+        left::remove_tree(&self.root, &self.active);
     }
 }
 
@@ -119,66 +153,116 @@ impl Bench for Side {
         self.project()?.tree().map(Option::unwrap_or_default)
     }
 
-    fn run(&self, argv: &[String], limits: Limits) -> Ran {
+    fn is_bent(&self, path: &str) -> bool {
+        // One that is gone was removed, which bends nothing.
+        fs::symlink_metadata(self.root.join(path)).is_ok_and(|found| !found.is_file())
+    }
+
+    fn run(&self, argv: &[String], limits: Limits) -> Option<Ran> {
         let begun = Instant::now();
-        let ran = run(&self.root, argv, limits);
+        let ran = self.run_to_its_end(argv, limits);
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         match ran {
-            Ok((exit_code, output, stopped)) => Ran {
+            Ok(None) => None,
+            Ok(Some((exit_code, output, stopped))) => Some(Ran {
                 exit_code,
                 duration_ms,
                 output_digest: hex(&Sha256::digest(&output)),
                 output: String::from_utf8_lossy(&output).into_owned(),
                 stopped,
-            },
-            Err(error) => Ran {
+            }),
+            Err(error) => Some(Ran {
                 exit_code: NOT_RUN,
                 duration_ms,
                 output_digest: hex(&Sha256::digest(b"")),
                 output: String::new(),
                 stopped: Some(format!("the suite could not be run: {error}")),
-            },
+            }),
         }
     }
 }
 
 type Ended = (i64, Vec<u8>, Option<String>);
 
-/// Runs a program to its end or to one of its limits, in a process group of its own.
-fn run(root: &Path, argv: &[String], limits: Limits) -> std::io::Result<Ended> {
-    let (begun, mut output) = (Instant::now(), tempfile::tempfile()?);
-    let mut command = checks::command(root, argv, &output)?;
-    // A suite that asks git, or this program, is to hear of its own folder.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("GIT_") || text.starts_with("THE_LOOP_") {
-            command.env_remove(&name);
+impl Side {
+    /// Runs a program to its end or to one of its limits, in a process group of its own. None when we are to end.
+    fn run_to_its_end(&self, argv: &[String], limits: Limits) -> std::io::Result<Option<Ended>> {
+        let mut output = tempfile::tempfile()?;
+        let mut command = checks::command(&self.root, argv, &output)?;
+        // A suite that asks git, or this program, is to hear of its own folder.
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("GIT_") || text.starts_with("THE_LOOP_") || text == "OLDPWD" {
+                command.env_remove(&name);
+            }
+        }
+        let mut child = command.spawn()?;
+        left::note_suite(self.own.folder.path(), child.id());
+        let stopped = self.wait(&child, &output, limits);
+        // What it started and left running would go on in a folder that is gone, and print into the other side.
+        processes::kill_group(child.id());
+        let status = child.wait()?;
+        left::forget_suite(self.own.folder.path());
+        let mut printed = Vec::new();
+        std::io::Seek::rewind(&mut output)?;
+        std::io::Read::read_to_end(&mut std::io::Read::take(&output, limits.output), &mut printed)?;
+        let ended = match stopped? {
+            Stopped::Over => return Ok(None),
+            Stopped::AtALimit(why) => (OUT_OF_TIME, printed, Some(why)),
+            // It may have printed all of it since it was last looked at.
+            Stopped::ByItself if output.metadata()?.len() > limits.output => {
+                (checks::code(&status), printed, Some(too_much(limits)))
+            }
+            Stopped::ByItself => {
+                let signal = status.signal().map(|signal| format!("the suite was ended by the signal {signal}"));
+                (checks::code(&status), printed, signal)
+            }
+        };
+        Ok(Some(ended))
+    }
+
+    /// Waits until a program has ended, without asking how, so that its id stays its own.
+    fn wait(&self, child: &Child, output: &File, limits: Limits) -> std::io::Result<Stopped> {
+        let begun = Instant::now();
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(std::io::ErrorKind::InvalidData)?;
+        let (ended, end) = mpsc::channel();
+        std::thread::Builder::new().name("suite".into()).spawn(move || {
+            let waited = loop {
+                match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+                    Err(rustix::io::Errno::INTR) => {}
+                    waited => break waited.map(drop),
+                }
+            };
+            // Nobody listens any more when a limit was met.
+            let _ = ended.send(waited);
+        })?;
+        loop {
+            match end.recv_timeout(LOOK) {
+                Ok(waited) => return waited.map(|()| Stopped::ByItself).map_err(Into::into),
+                Err(RecvTimeoutError::Disconnected) => return Err(std::io::Error::other("nobody waits for the suite")),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.is_over.load(Ordering::Relaxed) {
+                return Ok(Stopped::Over);
+            }
+            if output.metadata()?.len() > limits.output {
+                return Ok(Stopped::AtALimit(too_much(limits)));
+            }
+            if begun.elapsed() > limits.time {
+                let why = format!("the suite did not end within {} s", limits.time.as_secs());
+                return Ok(Stopped::AtALimit(why));
+            }
         }
     }
-    let mut child = command.spawn()?;
-    let (pid, (ended, end)) = (child.id(), mpsc::channel());
-    std::thread::Builder::new().name("suite".into()).spawn(move || {
-        // Nobody listens any more when a limit was met.
-        let _ = ended.send(child.wait());
-    })?;
-    let (exit_code, stopped) = loop {
-        let too_much = output.metadata()?.len() > limits.output;
-        match end.recv_timeout(LOOK) {
-            Ok(status) if !too_much => break (checks::code(&status?), None),
-            _ if too_much || begun.elapsed() > limits.time => {
-                processes::kill_group(pid);
-                let _ = end.recv();
-                let why = match too_much {
-                    true => format!("the suite printed more than {} bytes", limits.output),
-                    false => format!("the suite did not end within {} s", limits.time.as_secs()),
-                };
-                break (OUT_OF_TIME, Some(why));
-            }
-            Ok(_) | Err(_) => {}
-        }
-    };
-    let mut printed = Vec::new();
-    std::io::Seek::rewind(&mut output)?;
-    std::io::Read::read_to_end(&mut std::io::Read::take(output, limits.output), &mut printed)?;
-    Ok((exit_code, printed, stopped))
+}
+
+/// Why it is not waited for any longer.
+enum Stopped {
+    ByItself,
+    AtALimit(String),
+    Over,
+}
+
+fn too_much(limits: Limits) -> String {
+    format!("the suite printed more than {} bytes", limits.output)
 }

@@ -57,6 +57,7 @@ impl KeptError {
             Self::Foreign(_) => "it was left byte for byte; move it to where it belongs".into(),
             Self::Secret(_) => "write it without the secret; these records are plain files".into(),
             Self::Files(FilesError::Stale(_)) => "nothing was written; look at what is there now and repeat".into(),
+            Self::Files(FilesError::TooLarge(_)) => "say it in fewer words, or in another record".into(),
             Self::Files(FilesError::Io { .. }) => "see to it that this user may write there, and repeat".into(),
             Self::Project(error) => error.hint.clone(),
         }

@@ -114,6 +114,12 @@ fn is_unsafe(c: char) -> bool {
     (c.is_control() && !matches!(c, '\t' | '\n')) || is_tag(c)
 }
 
+/// A character that shows nothing, or turns what is around it: two names that differ in it alone look the same.
+pub const fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || is_tag(c)
+}
+
 const fn is_tag(c: char) -> bool {
     matches!(c, '\u{e0000}'..='\u{e007f}')
 }

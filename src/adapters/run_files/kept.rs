@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Place, RunFolder, io_error, names, read, real};
+use super::{Place, RunFolder, io_error, names, read, readable_again, real};
 use crate::domain::kept::{KeptFiles, Shelf};
 use crate::domain::run::FilesError;
 use crate::domain::secrets::Scanned;
@@ -26,6 +26,7 @@ impl KeptFiles for RunFolder {
         generation: u64,
     ) -> Result<(), FilesError> {
         let path = KeptFiles::path(self, shelf, name);
+        readable_again(&path, text)?;
         let put = real(&path).and_then(|target| self.put(&target, text.get(), generation, &Place::Over(before)));
         match put.map_err(|error| io_error(&path, &error))? {
             true => Ok(()),

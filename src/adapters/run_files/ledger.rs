@@ -1,11 +1,11 @@
 //! The ledger of evolution: `.loop/evolution/ledger.jsonl`. It is read in pieces and only ever grows.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::{RunFolder, io_error, real};
+use super::{RunFolder, io_error, open_plain, real};
 use crate::domain::evolve::{End, LedgerFile};
 use crate::domain::kept::{KeptFiles as _, Shelf};
 use crate::domain::run::{FilesError, LARGEST};
@@ -21,11 +21,8 @@ impl LedgerFile for RunFolder {
 
     fn read_lines(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<End, FilesError> {
         let path = self.ledger_path();
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(End::default()),
-            Err(error) => return Err(io_error(&path, &error)),
-        };
+        let opened = open_plain(&path).map_err(|error| io_error(&path, &error))?;
+        let Some(file) = opened else { return Ok(End::default()) };
         lines(file, visit).map_err(|error| io_error(&path, &error))
     }
 

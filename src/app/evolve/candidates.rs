@@ -43,10 +43,13 @@ impl Evolve<'_> {
         let (project, _) = self.today()?;
         let (walked, proposal, proposed) = self.proposal(proposal)?;
         check_argv(suite, &project.root)?;
-        check_patch(patch)?;
+        // What it says of itself first, and then what git made of it.
+        check_changed(&check_patch(patch)?, &proposed.targets)?;
         let base = project.head.ok_or(Refusal::NoCommit)?;
         let bench = self.open(&base, Some(patch))?;
-        check_changed(&bench.changed()?, &proposed.targets)?;
+        let changed = bench.changed()?;
+        check_changed(&changed, &proposed.targets)?;
+        unbent(&*bench, &changed)?;
         let candidate = Candidate {
             proposal,
             base,
@@ -56,6 +59,7 @@ impl Evolve<'_> {
             claims: claimed(claims, &project.root),
         };
         drop(bench);
+        walked.replay.may_try(&candidate)?;
         let ids = self.append(&walked, vec![What::Candidate(candidate.clone())])?;
         Ok(Tried { id: ids.into_iter().next().unwrap_or_default(), candidate })
     }
@@ -68,13 +72,16 @@ impl Evolve<'_> {
         let (_, dossier) = self.dossier(candidate)?;
         ran_not_yet(&dossier)?;
         let Candidate { base, patch, tree, suite, .. } = &dossier.candidate;
-        let side = |bench: &dyn Bench| -> Side { read_side(bench.run(suite, limits)) };
-        let before = side(&*self.open(base, None)?);
+        let side = |bench: &dyn Bench| -> Result<Side, Refusal> {
+            bench.run(suite, limits).map(read_side).ok_or(Refusal::Interrupted)
+        };
+        let before = side(&*self.open(base, None)?)?;
         let bench = self.open(base, Some(patch))?;
         if bench.tree()? != *tree {
             return Err(Refusal::OtherTree(tree.clone()).into());
         }
-        let changed = side(&*bench);
+        unbent(&*bench, &bench.changed()?)?;
+        let changed = side(&*bench)?;
         drop(bench);
         let results = Results { candidate: dossier.id.clone(), base: before, changed };
         // It may have taken long: somebody may have run it meanwhile.
@@ -170,6 +177,14 @@ fn only<T>(what: &'static str, named: &str, mut found: Vec<(String, T)>) -> Resu
         (Some(one), true) => Ok(one),
         (Some(_), false) => Err(Refusal::Ambiguous(what, named.to_owned()).into()),
         (None, _) => Err(Refusal::None(what, named.to_owned()).into()),
+    }
+}
+
+/// A link that was renamed has no line that says so.
+fn unbent(bench: &dyn Bench, changed: &[String]) -> Result<(), Refusal> {
+    match changed.iter().any(|path| bench.is_bent(path)) {
+        true => Err(Refusal::Patch("it touches a link or a submodule".into())),
+        false => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::app::kept::KeptError;
 use crate::domain::evolve::{Case, Class, Classification, Outcome, Source, Tally, What, cases, sound};
 use crate::domain::kept::{Shelf, TEMPORARY};
 use crate::domain::reference::hex;
-use crate::domain::run::{Run, archive_number, manifest_name, parse};
+use crate::domain::run::{FilesError, Run, archive_number, manifest_name, parse};
 use crate::domain::secrets::Scanned;
 use crate::domain::verdict;
 
@@ -154,8 +154,13 @@ impl Evolve<'_> {
         name: &str,
         read: impl FnOnce(&[u8]) -> Result<T, String>,
     ) -> Result<Option<Read<T>>, KeptError> {
-        let Some(bytes) = self.files.read_kept(Shelf::Archive, name)? else { return Ok(None) };
-        Ok(Some((read(&bytes), Source { file: name.to_owned(), digest: hex(&Sha256::digest(&bytes)) })))
+        let source = |bytes: &[u8]| Source { file: name.to_owned(), digest: hex(&Sha256::digest(bytes)) };
+        match self.files.read_kept(Shelf::Archive, name) {
+            Ok(found) => Ok(found.map(|bytes| (read(&bytes), source(&bytes)))),
+            // One that cannot be read is named like one that cannot be trusted, and stands in the way of no other.
+            Err(FilesError::Io { said, .. }) => Ok(Some((Err(said), source(b"")))),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ mod walk;
 
 pub use candidates::{Seen, Tried};
 pub use collecting::{Classified, Collected};
-pub use walk::{Checked, Listed};
+pub use walk::{Breach, Checked, Listed};
 
 use super::kept::KeptError;
 use crate::domain::evolve::{Claim, LedgerFile, No, Outcome, Proposal, Refusal, What, Workbench, propose, sanitise};

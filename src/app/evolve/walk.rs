@@ -1,13 +1,17 @@
 //! The ledger, read from its beginning and checked on the way, and added to. Nothing of it is kept but where it ends.
 
+use std::cell::RefCell;
+
 use super::Evolve;
 use crate::app::kept::KeptError;
-use crate::domain::evolve::{Broken, End, Entry, Head, Refusal, Tip, What, genesis, link, read_line};
+use crate::domain::evolve::{Broken, End, Entry, Head, Refusal, Replay, Tip, What, genesis, link, read_line};
 use crate::domain::kept::Shelf;
 use crate::domain::run::{Corrupt, FilesError};
-use crate::domain::secrets::Scanned;
+use crate::domain::secrets::{Leaks, Scanned};
 
 const HEAD: &str = "head.json";
+/// Most entries that break a rule which are named.
+const MOST_NAMED: usize = 20;
 /// Shortest beginning of an id that names an entry.
 const SHORTEST: usize = 8;
 
@@ -16,6 +20,8 @@ pub(super) struct Walked {
     pub(super) tip: Tip,
     end: End,
     head: Option<Vec<u8>>,
+    /// Where it stands by the rules.
+    pub(super) replay: Replay,
 }
 
 /// What `evolve verify` found.
@@ -27,6 +33,23 @@ pub struct Checked {
     pub last: Option<String>,
     /// Bytes of a last line that was cut off; the next append drops it.
     pub torn: u64,
+    /// The first entries that break a rule.
+    pub breaches: Vec<Breach>,
+    /// How many there are of those.
+    pub broken: u64,
+}
+
+/// An entry that breaks a rule, in a chain that is whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breach {
+    /// Its number.
+    pub sequence: u64,
+    /// Its id.
+    pub id: String,
+    /// What it is about.
+    pub what: &'static str,
+    /// Which rule, in words.
+    pub why: String,
 }
 
 /// An entry with its id.
@@ -44,14 +67,34 @@ pub(super) fn names(named: &str, id: &str) -> bool {
 }
 
 impl Evolve<'_> {
-    /// Reads the whole ledger and checks every link.
+    /// Reads the whole ledger and checks every link, and every entry by the rules over those before it.
     ///
     /// # Errors
-    /// An entry was changed, put in, taken out or moved, or the ledger is another project's.
+    /// An entry was changed, put in, taken out or moved, or the ledger is another project's. Entries that break a rule are
+    /// in what is answered.
     pub fn verify(&self) -> Result<Checked, KeptError> {
-        let walked = self.walk(&mut |_, _| {})?;
+        let found = RefCell::new((Vec::new(), 0));
+        let add = |breach: Breach| {
+            let (breaches, broken) = &mut *found.borrow_mut();
+            *broken += 1;
+            if breaches.len() < MOST_NAMED {
+                breaches.push(breach);
+            }
+        };
+        // Every write is scanned, so what holds a secret was not written by this program.
+        let mut scan = |id: &str, entry: Entry| {
+            let (sequence, what) = (entry.sequence, entry.what.word());
+            if let Err(leaks) = serde_json::to_value(entry).map_or(Err(Leaks::DidNotRun), Scanned::json) {
+                add(Breach { sequence, id: id.to_owned(), what, why: leaks.to_string() });
+            }
+        };
+        let walked = self.read_through(&mut scan, &mut |breach| {
+            add(breach);
+            true
+        })?;
+        let (breaches, broken) = found.into_inner();
         let last = (walked.tip.sequence > 0).then_some(walked.tip.id);
-        Ok(Checked { entries: walked.tip.sequence, last, torn: walked.end.torn })
+        Ok(Checked { entries: walked.tip.sequence, last, torn: walked.end.torn, breaches, broken })
     }
 
     /// The last entries, oldest first; or those whose id begins so.
@@ -74,8 +117,28 @@ impl Evolve<'_> {
         }
     }
 
-    /// Hands over every entry with its id.
+    /// Hands over every entry with its id, of a ledger that keeps every rule.
     pub(super) fn walk(&self, visit: &mut dyn FnMut(&str, Entry)) -> Result<Walked, KeptError> {
+        let mut first = None;
+        let walked = self.read_through(visit, &mut |breach| {
+            first = Some(breach);
+            false
+        });
+        match first {
+            Some(Breach { sequence, what, why, .. }) => {
+                Err(self.corrupt(format!("entry {sequence} ({what}) breaks a rule: {why}")))
+            }
+            None => walked,
+        }
+    }
+
+    /// Hands over every entry with its id; what breaks a rule goes to `breach`, which says whether to go on.
+    fn read_through(
+        &self,
+        visit: &mut dyn FnMut(&str, Entry),
+        breach: &mut dyn FnMut(Breach) -> bool,
+    ) -> Result<Walked, KeptError> {
+        let mut replay = Replay::default();
         let begins = genesis(&self.today()?.1);
         let bytes = self.files.read_kept(Shelf::Evolution, HEAD)?;
         let head = bytes.as_deref().map(Head::parse).transpose();
@@ -86,6 +149,12 @@ impl Evolve<'_> {
                 tip = next;
                 if head.as_ref().is_some_and(|head| head.sequence == tip.sequence) {
                     met = Some(tip.id.clone());
+                }
+                if let Err(why) = replay.take(&tip.id, &entry) {
+                    let (sequence, id, what) = (tip.sequence, tip.id.clone(), entry.what.word());
+                    if !breach(Breach { sequence, id, what, why }) {
+                        return false;
+                    }
                 }
                 visit(&tip.id, entry);
                 true
@@ -108,12 +177,15 @@ impl Evolve<'_> {
                 let (there, were) = (tip.sequence, head.sequence);
                 return Err(self.corrupt(format!("it ends with entry {there}, and {were} were written")));
             }
+            Some(head) if head.sequence == 0 && head.id != begins.id => {
+                return Err(KeptError::Foreign(self.files.path(Shelf::Evolution, HEAD)));
+            }
             Some(head) if head.sequence > 0 && met.as_ref() != Some(&head.id) => {
                 return Err(self.corrupt(format!("entry {} is another one than was written", head.sequence)));
             }
             _ => {}
         }
-        Ok(Walked { tip, end, head: bytes })
+        Ok(Walked { tip, end, head: bytes, replay })
     }
 
     /// Appends entries; answers their ids.

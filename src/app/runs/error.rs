@@ -93,6 +93,7 @@ impl RunError {
             Self::Entry(_) => "`the-loop verify evaluate` shows what is declared and what is open".into(),
             Self::LeftBehind(_) => "look at them; what holds nothing of worth can be moved away by hand".into(),
             Self::Files(FilesError::Stale(_)) => "nothing was written; look at `the-loop run status` and repeat".into(),
+            Self::Files(FilesError::TooLarge(_)) => "say it in fewer words; what is long belongs into a file".into(),
             Self::Files(FilesError::Io { .. }) => "see to it that this user may write there, and repeat".into(),
             Self::Project(error) => error.hint.clone(),
         }

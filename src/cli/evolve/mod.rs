@@ -11,12 +11,15 @@ mod run_suite;
 mod show;
 mod verify;
 
+use std::sync::Arc;
+
 use super::context::Context;
-use super::exit::{Exit, Failure};
+use super::exit::{Exit, Failure, Kind};
 use super::run::Here;
 use crate::adapters::system::SystemClock;
 use crate::adapters::worktrees::Worktrees;
 use crate::app::evolve::Evolve;
+use crate::daemon::interrupt::told_to_end;
 use crate::domain::evolve::Verdict;
 use crate::domain::ports::Clock as _;
 
@@ -53,7 +56,17 @@ enum Action {
 /// Runs `evolve`.
 pub fn run(args: &Args, context: &Context) -> Result<Exit, Failure> {
     let here = Here::find(context)?;
-    let bench = Worktrees::new(&here.project, std::env::vars_os().collect());
+    // Only what makes folders has something to clear up.
+    let is_over = match &args.action {
+        Action::Run(_) | Action::Candidate(_) => told_to_end().map_err(|error| {
+            Failure::new(Kind::Outside, format!("signals cannot be heard: {error}")).hint("try again")
+        })?,
+        _ => Arc::default(),
+    };
+    let bench = Worktrees::new(&here.project, std::env::vars_os().collect(), is_over);
+    for folder in bench.tidy() {
+        context.out.note(&format!("removed `{}`, which an `evolve` that was killed had left", folder.display()));
+    }
     let evolve = Evolve {
         files: &here.files,
         ledger: &here.files,

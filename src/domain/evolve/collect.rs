@@ -1,5 +1,7 @@
 //! Cases out of the archive of a run and its manifest. What cannot be fully trusted gives none.
 
+use std::collections::HashSet;
+
 use super::entry::{Case, Claim, No, Outcome, Source};
 use crate::domain::run::{Integrity, Run, Status};
 use crate::domain::secrets::redact;
@@ -14,6 +16,11 @@ pub fn sanitise(text: &str, root: &str) -> String {
     let safe = redact(text);
     let safe = if root.len() > 1 { safe.replace(root, "<root>") } else { safe.into_owned() };
     head(&one_line(&safe), LONGEST).to_owned()
+}
+
+/// Whether a text could have come of [`sanitise`]. Whether it holds a secret is for the secret scan.
+pub(super) fn is_sanitised(text: &str) -> bool {
+    text.len() <= LONGEST + "criterion:".len() && !text.contains(char::is_control)
 }
 
 /// Whether an archived run of the project with this fingerprint is sound enough to learn from.
@@ -49,12 +56,17 @@ pub fn cases(run: &Run, of_run: &Source, manifest: Option<(&Manifest, &Source)>,
         let (outcome, how) = shown(&latest);
         let summary = sanitise(&format!("{} {how}", criterion.text), root);
         let claims = latest.iter().filter_map(|evidence| claim(evidence, root)).collect();
-        found.push(case(source, format!("criterion:{}", criterion.id), outcome, summary, claims));
+        let subject = format!("criterion:{}", sanitise(&criterion.id, root));
+        found.push(case(source, subject, outcome, summary, claims));
     }
     for finding in manifest.open_findings() {
         let summary = sanitise(&format!("{}: {}", finding.severity.word(), finding.text), root);
-        found.push(case(source, format!("finding:{}", finding.id), Outcome::Failed, summary, Vec::new()));
+        let subject = format!("finding:{}", sanitise(&finding.id, root));
+        found.push(case(source, subject, Outcome::Failed, summary, Vec::new()));
     }
+    // Two names may have become one.
+    let mut seen = HashSet::new();
+    found.retain(|case| seen.insert(case.subject.clone()));
     found
 }
 

@@ -116,8 +116,9 @@ pub fn compare(base: &Side, changed: &Side) -> Result<Comparison, String> {
     let tiers = tiers(base, changed);
     let passing = (passing(base), passing(changed));
     let mut worse: Vec<String> = changed.unusable.iter().map(|why| format!("the changed side: {why}")).collect();
-    if base.exit_code == 0 && changed.exit_code != 0 {
-        worse.push(format!("the suite ended with exit code 0 before and ends with {} now", changed.exit_code));
+    if is_worse(base.exit_code, changed.exit_code) {
+        let (before, now) = (base.exit_code, changed.exit_code);
+        worse.push(format!("the suite ended with exit code {before} before and ends with {now} now"));
     }
     let line = |check: &CheckChange| format!("`{}` {}", check.check, check.change.words());
     worse.extend(checks.iter().filter(|check| check.change.is_regression()).map(line));
@@ -142,6 +143,12 @@ pub fn compare(base: &Side, changed: &Side) -> Result<Comparison, String> {
         }
     };
     Ok(Comparison { verdict, checks, tiers, passing, reasons })
+}
+
+/// Suites count failures in their exit codes, so another one than before is not worse by itself; but where it was 0 it
+/// stays 0, and above 125 it was cut off or could not be run.
+const fn is_worse(before: i64, now: i64) -> bool {
+    (before == 0 && now != 0) || (now > 125 && before <= 125)
 }
 
 fn passing(side: &Side) -> u64 {

@@ -77,6 +77,10 @@ pub fn read_line(tip: &Tip, line: &[u8]) -> Result<(Tip, Entry), Broken> {
     if entry.schema_version != SCHEMA {
         return Err(broken(&format!("it is of schema {}, this program reads {SCHEMA}", entry.schema_version)));
     }
+    // Two keys of one name, or blanks between them, are read by others in another way than by us.
+    if serde_json::to_vec(&entry).is_ok_and(|written| written != bytes) {
+        return Err(broken("it is not as this program writes it"));
+    }
     match (entry.previous == tip.id, entry.sequence == sequence) {
         (true, true) => Ok((Tip { sequence, id: String::from_utf8_lossy(id).into_owned() }, entry)),
         (false, true) if sequence == 1 => Err(Broken::OtherProject),

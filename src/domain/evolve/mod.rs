@@ -7,8 +7,10 @@ mod collect;
 mod compare;
 mod entry;
 mod ledger;
+mod patch;
 mod paths;
 mod ports;
+mod replay;
 mod rules;
 mod suite;
 
@@ -20,8 +22,10 @@ pub use entry::{
     Side, Source, Tier, What,
 };
 pub use ledger::{Broken, Head, Tip, genesis, link, read_line};
-pub use paths::{check_argv, check_changed, check_patch, target};
+pub use patch::check_patch;
+pub use paths::{check_argv, check_changed, target};
 pub use ports::{Bench, End, LedgerFile, Limits, Ran, Workbench};
+pub use replay::Replay;
 pub use rules::{Dossier, Refusal, decide, propose, short};
 pub use suite::{SuiteError, read_side};
 

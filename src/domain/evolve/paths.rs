@@ -1,20 +1,38 @@
 //! Which files a change may touch, and what a suite may be called with: nothing outside, and nothing of an agent's own.
 
 use super::rules::Refusal;
+use crate::domain::text::is_unseen;
 
-/// Folders in which agents, git and this program keep their own.
-const OWN: [&str; 11] = [
+/// Folders in which agents, git and this program keep their own, in lower case.
+const OWN: [&str; 28] = [
     ".agents",
+    ".aider",
+    ".amazonq",
+    ".amp",
+    ".augment",
     ".claude",
+    ".cline",
+    ".codeium",
     ".codex",
     ".config",
+    ".continue",
+    ".copilot",
+    ".crush",
     ".cursor",
+    ".factory",
     ".gemini",
     ".git",
+    ".goose",
+    ".junie",
+    ".kilocode",
+    ".kiro",
+    ".local",
     ".loop",
     ".opencode",
+    ".qwen",
+    ".roo",
     ".the-loop",
-    ".local",
+    ".windsurf",
 ];
 
 /// A path below the root that a change may be for.
@@ -22,35 +40,22 @@ const OWN: [&str; 11] = [
 /// # Errors
 /// It leads outside, or into an agent's own folder.
 pub fn target(path: &str) -> Result<String, Refusal> {
-    let is_below = !path.starts_with(['/', '~']) && !path.contains(['\\', '\0', '\n']);
+    let is_below = !path.starts_with(['/', '~']) && !path.contains(['\\']) && !path.contains(char::is_control);
     if !is_below || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return Err(Refusal::Traversal(path.to_owned()));
     }
-    match path.split('/').any(|part| OWN.iter().any(|own| part.eq_ignore_ascii_case(own))) {
+    match path.split('/').any(|part| OWN.contains(&&*folded(part))) {
         true => Err(Refusal::AgentFolder(path.to_owned())),
         false => Ok(path.to_owned()),
     }
 }
 
-/// Looks at a patch before git does: no path of it leads outside, and it makes no link and no submodule.
-///
-/// # Errors
-/// Which line does.
-pub fn check_patch(patch: &str) -> Result<(), Refusal> {
-    if !patch.lines().any(|line| line.starts_with("diff --git ")) {
-        return Err(Refusal::Patch("it is no change as `git diff` writes it".into()));
-    }
-    for line in patch.lines() {
-        let is_name = ["--- ", "+++ ", "rename ", "copy ", "diff --git "].iter().any(|head| line.starts_with(head));
-        if is_name && line.split(['/', ' ', '"', '\t']).any(|part| part == "..") {
-            return Err(Refusal::Traversal(line.to_owned()));
-        }
-        let is_mode = ["new file mode ", "new mode "].iter().find_map(|head| line.strip_prefix(head));
-        if matches!(is_mode, Some("120000" | "160000")) {
-            return Err(Refusal::Patch("it makes a link or a submodule".into()));
-        }
-    }
-    Ok(())
+/// A name as file systems that do not tell case apart, and look past characters that nobody sees, know it.
+fn folded(part: &str) -> String {
+    let seen = part.chars().filter(|c| !is_unseen(*c)).flat_map(char::to_lowercase);
+    // The long s has no upper case of its own and is one with the short one; the sign of Kelvin is lower cased above.
+    let folded: String = seen.map(|c| if c == '\u{17f}' { 's' } else { c }).collect();
+    folded.trim_end_matches(['.', ' ']).to_owned()
 }
 
 /// Whether what was changed lies within the targets of the proposal.
@@ -81,10 +86,23 @@ pub fn check_argv(argv: &[String], root: &str) -> Result<(), Refusal> {
         return Err(Refusal::NoSuite);
     }
     for argument in argv {
-        let climbs = argument.split(['/', '=', ':']).any(|part| part == "..");
-        if climbs || (root.len() > 1 && argument.contains(root)) {
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '@' | '~');
+        let climbs = argument.split(|c| !is_word(c)).any(|part| part == "..");
+        if climbs || (root.len() > 1 && names_folder(argument, root)) {
             return Err(Refusal::Traversal(argument.clone()));
         }
     }
     Ok(())
+}
+
+/// Whether a text names this folder or something below it, however many `/` and `/.` are between.
+fn names_folder(text: &str, folder: &str) -> bool {
+    let mut plain = text.to_owned();
+    for (long, short) in [("/./", "/"), ("//", "/")] {
+        while plain.contains(long) {
+            plain = plain.replace(long, short);
+        }
+    }
+    let ends = |at: usize| !plain[at..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'));
+    plain.match_indices(folder).any(|(at, _)| ends(at + folder.len()))
 }

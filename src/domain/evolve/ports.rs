@@ -67,8 +67,11 @@ pub trait Bench {
     /// # Errors
     /// Git said no.
     fn tree(&self) -> Result<String, ProjectError>;
-    /// Runs a program without a shell.
-    fn run(&self, argv: &[String], limits: Limits) -> Ran;
+    /// Whether a file that was changed is a link now, or no plain file in another way.
+    fn is_bent(&self, path: &str) -> bool;
+    /// Runs a program without a shell; nothing that it started in its group goes on afterwards. None when this process was
+    /// told to end meanwhile.
+    fn run(&self, argv: &[String], limits: Limits) -> Option<Ran>;
 }
 
 /// Makes folders beside the active repository, never in it.

@@ -3,7 +3,10 @@
 use super::compare::{Comparison, Verdict};
 use super::entry::{Candidate, Claim, Decision, No, Outcome, Proposal, Results};
 use super::paths::target;
-use crate::domain::text::head;
+use crate::domain::text::{head, is_unseen, one_line};
+
+/// Longest name of a person, characters.
+const LONGEST_NAME: usize = 200;
 
 /// Why something was not done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,18 +65,27 @@ pub enum Refusal {
     /// A regression.
     #[error("`{0}` is REJECTED for a regression, for ever")]
     Rejected(String),
+    /// The same was rejected.
+    #[error("the same change was REJECTED under the same suite as `{0}`, for ever")]
+    RejectedBefore(String),
     /// No improvement.
     #[error("`{0}` does not improve anything: strictly more passing checks are needed")]
     NotImproved(String),
     /// Nobody approves.
     #[error("a decision needs the name of the person who takes it")]
     NotApproved,
+    /// It is no name.
+    #[error("a name is one line of at most {LONGEST_NAME} characters")]
+    NotAName,
     /// A session decides.
     #[error("a decision is taken by a person, not by a session of an agent")]
     Session,
     /// It was decided.
     #[error("`{0}` was decided already")]
     Decided(String),
+    /// It was interrupted.
+    #[error("the suite was ended, because this command was told to end; nothing was recorded")]
+    Interrupted,
 }
 
 impl Refusal {
@@ -99,10 +111,13 @@ impl Refusal {
             Self::NotRun(_) => "`the-loop evolve run` runs it on both sides",
             Self::BaseUnusable(_) => "mend the suite, then make a candidate with it",
             Self::NotCompared(_) => "`the-loop evolve compare` compares both sides",
-            Self::Rejected(_) | Self::NotImproved(_) => "its evidence stays in the ledger; make another candidate",
-            Self::NotApproved => "`--approved-by NAME` says who",
+            Self::Rejected(_) | Self::RejectedBefore(_) | Self::NotImproved(_) => {
+                "its evidence stays in the ledger; make another candidate"
+            }
+            Self::NotApproved | Self::NotAName => "`--approved-by NAME` says who",
             Self::Session => "a person runs `the-loop evolve decide` outside of the session",
             Self::Decided(_) => "`the-loop evolve show` prints the decision",
+            Self::Interrupted => "`the-loop evolve run` begins anew",
         }
     }
 }
@@ -135,7 +150,9 @@ pub fn propose(
         return Err(Refusal::Empty("--text"));
     }
     let targets = targets.iter().map(|path| target(path)).collect::<Result<_, _>>()?;
-    Ok(Proposal { cases: cases.iter().map(|(id, _)| id.clone()).collect(), targets, text: text.to_owned(), claims })
+    let mut seen = std::collections::HashSet::new();
+    let cases = cases.iter().map(|(id, _)| id).filter(|id| seen.insert(*id)).cloned().collect();
+    Ok(Proposal { cases, targets, text: text.to_owned(), claims })
 }
 
 /// Everything the ledger says of one candidate.
@@ -165,27 +182,48 @@ pub fn decide(
     reason: Option<String>,
     is_session: bool,
 ) -> Result<Decision, Refusal> {
-    let id = || short(&dossier.id).to_owned();
     if is_session {
         return Err(Refusal::Session);
     }
-    if dossier.is_decided {
+    let Dossier { id, verdict, is_decided, .. } = dossier;
+    let approved_by = may_decide(id, *verdict, Some(comparison.verdict), *is_decided, adopted, approved_by)?;
+    Ok(Decision { candidate: id.clone(), adopted, approved_by, reason, applied_by_tool: No })
+}
+
+/// Whether a candidate may be decided so; answers the name as it is written down. `recorded` is the verdict that stands
+/// in the ledger, `found` the one that follows from the results.
+///
+/// # Errors
+/// It may not.
+pub(super) fn may_decide(
+    id: &str,
+    recorded: Option<Verdict>,
+    found: Option<Verdict>,
+    is_decided: bool,
+    adopted: bool,
+    approved_by: &str,
+) -> Result<String, Refusal> {
+    let id = || short(id).to_owned();
+    if is_decided {
         return Err(Refusal::Decided(id()));
     }
-    let worst = match dossier.verdict {
-        None => return Err(Refusal::NotCompared(id())),
+    let worst = match (recorded, found) {
+        (None, _) | (_, None) => return Err(Refusal::NotCompared(id())),
         // A rejection that was recorded is final, whatever is read out of the results later.
-        Some(Verdict::Rejected) => Verdict::Rejected,
-        Some(_) => comparison.verdict,
+        (Some(Verdict::Rejected), _) => Verdict::Rejected,
+        (Some(_), Some(found)) => found,
     };
     match worst {
         Verdict::Rejected if adopted => return Err(Refusal::Rejected(id())),
         Verdict::NotImproved if adopted => return Err(Refusal::NotImproved(id())),
         _ => {}
     }
-    let approved_by = approved_by.trim().to_owned();
-    if approved_by.is_empty() {
-        return Err(Refusal::NotApproved);
+    let name = approved_by.trim();
+    match () {
+        () if name.is_empty() => Err(Refusal::NotApproved),
+        () if name.chars().count() > LONGEST_NAME || one_line(name) != name || name.contains(is_unseen) => {
+            Err(Refusal::NotAName)
+        }
+        () => Ok(name.to_owned()),
     }
-    Ok(Decision { candidate: dossier.id.clone(), adopted, approved_by, reason, applied_by_tool: No })
 }

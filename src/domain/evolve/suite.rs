@@ -7,15 +7,22 @@
 //! | `test name ... ok`, `test name ... FAILED` | a check, as cargo writes it |
 //! | `[tier]` before the name of a check | its tier; else that of the last `# tier: NAME`, else `all` |
 //! | `SUMMARY tier passed/total` | what the suite itself counted |
+//!
+//! A `/` in the name of a tier is read as `.`, so that tier and check are told apart.
 
 use std::collections::BTreeMap;
 
 use super::entry::{Side, Tier};
 use super::ports::Ran;
 use crate::domain::secrets::redact;
+use crate::domain::text::{head, one_line};
 
-/// Most checks that are kept of one side.
+/// Most checks and tiers that are kept of one side.
 const MOST: usize = 4000;
+/// Most bytes of their names, as they are written; both sides and the reasons fit into one entry of the ledger then.
+const MOST_BYTES: usize = 250_000;
+/// Largest count of a summary.
+const MOST_COUNTED: u64 = 1_000_000_000;
 
 /// Why nothing can be read out of an output.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,15 +41,22 @@ pub enum SuiteError {
         counted: String,
     },
     /// It has more checks than are kept.
-    #[error("the suite has more than {MOST} checks")]
+    #[error("the suite has more than {MOST} checks, or their names have more than {MOST_BYTES} bytes")]
     TooMany,
+    /// A summary is no count.
+    #[error("the suite counts `{said}` in the tier `{tier}`, which is no count")]
+    NoCount {
+        /// Of which tier.
+        tier: String,
+        /// What it counts.
+        said: String,
+    },
 }
 
 /// One side of a run. What was cut off, or holds nothing, is unusable and never passes.
 pub fn read_side(ran: Ran) -> Side {
     let Ran { exit_code, duration_ms, output_digest, output, stopped } = ran;
-    // What looks like a secret in the name of a check must not keep its outcome out of the ledger.
-    let (checks, tiers, unusable) = match (stopped, read(&redact(&output))) {
+    let (checks, tiers, unusable) = match (stopped, read(&output)) {
         (Some(why), _) => (BTreeMap::new(), BTreeMap::new(), Some(why)),
         (None, Ok((checks, tiers))) => (checks, tiers, None),
         (None, Err(why)) => (BTreeMap::new(), BTreeMap::new(), Some(why.to_string())),
@@ -53,28 +67,34 @@ pub fn read_side(ran: Ran) -> Side {
 type Read = (BTreeMap<String, bool>, BTreeMap<String, Tier>);
 
 fn read(output: &str) -> Result<Read, SuiteError> {
-    let (mut checks, mut said) = (BTreeMap::<(String, String), bool>::new(), BTreeMap::<String, Tier>::new());
-    let mut current = "all".to_owned();
-    for line in output.lines().map(str::trim) {
+    let (mut checks, mut said) = (BTreeMap::<String, bool>::new(), BTreeMap::<String, Tier>::new());
+    let (mut current, mut bytes) = ("all".to_owned(), 0);
+    // What a terminal would have written over stands there too.
+    for line in output.split(['\n', '\r']).map(str::trim) {
         if let Some(tier) = line.strip_prefix("# tier: ") {
-            tier.trim().clone_into(&mut current);
-        } else if let Some((tier, counts)) = line.strip_prefix("SUMMARY ").and_then(summary) {
-            said.insert(tier, counts);
+            current = tier_name(tier);
+        } else if let Some(summary) = line.strip_prefix("SUMMARY ").and_then(summary) {
+            let (tier, counts) = summary?;
+            bytes += written(&tier);
+            if let Some(before) = said.insert(tier.clone(), counts).filter(|before| *before != counts) {
+                let (said, counted) = (in_words(counts), in_words(before));
+                return Err(SuiteError::Contradiction { tier, said, counted });
+            }
         } else if let Some((name, passed)) = check(line) {
+            let name = placed(name, &current);
+            let bytes_of_name = written(&name);
             // A check that stands there twice passed only when it did both times.
-            let passed_before = checks.entry(placed(name, &current)).or_insert(true);
+            let passed_before = checks.entry(name).or_insert_with(|| {
+                bytes += bytes_of_name;
+                true
+            });
             *passed_before &= passed;
         }
-        if checks.len() > MOST {
+        if checks.len() + said.len() > MOST || bytes > MOST_BYTES {
             return Err(SuiteError::TooMany);
         }
     }
-    let mut tiers = BTreeMap::<String, Tier>::new();
-    for ((tier, _), passed) in &checks {
-        let counts = tiers.entry(tier.clone()).or_default();
-        counts.total += 1;
-        counts.passed += u64::from(*passed);
-    }
+    let mut tiers = counted(&checks);
     for (tier, said) in said {
         let counted = tiers.entry(tier.clone()).or_insert(said);
         if *counted != said {
@@ -82,21 +102,55 @@ fn read(output: &str) -> Result<Read, SuiteError> {
             return Err(SuiteError::Contradiction { tier, said, counted });
         }
     }
-    if tiers.is_empty() {
-        return Err(SuiteError::Nothing);
+    if tiers.is_empty() { Err(SuiteError::Nothing) } else { Ok((checks, tiers)) }
+}
+
+/// The tiers of checks, `tier/name`.
+fn counted(checks: &BTreeMap<String, bool>) -> BTreeMap<String, Tier> {
+    let mut tiers = BTreeMap::<String, Tier>::new();
+    for (name, passed) in checks {
+        let tier = name.split_once('/').map_or("", |(tier, _)| tier);
+        let counts = tiers.entry(tier.to_owned()).or_default();
+        counts.total += 1;
+        counts.passed += u64::from(*passed);
     }
-    Ok((checks.into_iter().map(|((tier, name), passed)| (format!("{tier}/{name}"), passed)).collect(), tiers))
+    tiers
+}
+
+/// Whether a side could have been read from an output: its tiers follow from its checks, or are counts.
+pub(super) fn is_sound(side: &Side) -> bool {
+    let counted = counted(&side.checks);
+    let follows = |(tier, counts): (&String, &Tier)| match counted.get(tier) {
+        Some(counted) => counted == counts,
+        None => counts.passed <= counts.total && counts.total <= MOST_COUNTED,
+    };
+    let is_usable = side.unusable.is_none();
+    side.tiers.iter().all(follows)
+        && counted.keys().all(|tier| side.tiers.contains_key(tier))
+        && is_usable != side.tiers.is_empty()
+}
+
+/// How long a name is in the ledger.
+fn written(name: &str) -> usize {
+    serde_json::to_string(name).map_or(usize::MAX >> 8, |text| text.len())
 }
 
 fn in_words(tier: Tier) -> String {
     format!("{} of {}", tier.passed, tier.total)
 }
 
-fn summary(text: &str) -> Option<(String, Tier)> {
-    let (tier, counts) = text.trim().rsplit_once(' ')?;
-    let (passed, total) = counts.split_once('/')?;
-    let counts = Tier { passed: passed.parse().ok()?, total: total.parse().ok()? };
-    (counts.passed <= counts.total).then(|| (tier.trim().to_owned(), counts))
+fn summary(text: &str) -> Option<Result<(String, Tier), SuiteError>> {
+    let (tier, said) = text.trim().rsplit_once(' ')?;
+    let (passed, total) = said.split_once('/')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(passed) || !is_number(total) {
+        return None;
+    }
+    let tier = tier_name(tier);
+    Some(match (passed.parse(), total.parse()) {
+        (Ok(passed), Ok(total)) if passed <= total && total <= MOST_COUNTED => Ok((tier, Tier { passed, total })),
+        _ => Err(SuiteError::NoCount { tier, said: head(said, 60).to_owned() }),
+    })
 }
 
 /// Name and outcome of a line that is a check.
@@ -128,10 +182,16 @@ fn check(line: &str) -> Option<(&str, bool)> {
     }
 }
 
-/// Tier and name of a check.
-fn placed(name: &str, current: &str) -> (String, String) {
-    match name.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((tier, rest)) if !rest.trim().is_empty() => (tier.trim().to_owned(), rest.trim().to_owned()),
-        _ => (current.to_owned(), name.to_owned()),
-    }
+/// Tier and name of a check, `tier/name`. What looks like a secret in it must not keep its outcome out of the ledger.
+/// Names are looked at one by one: a text over several lines must not hide the checks between its first and its last.
+fn placed(name: &str, current: &str) -> String {
+    let placed = match name.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((tier, rest)) if !rest.trim().is_empty() => format!("{}/{}", tier_name(tier), rest.trim()),
+        _ => format!("{current}/{name}"),
+    };
+    one_line(&redact(&placed))
+}
+
+fn tier_name(tier: &str) -> String {
+    one_line(&redact(tier)).replace('/', ".")
 }

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::shape;
 use super::task_set::{Dimension, Edition, TaskSet};
 use crate::domain::reference::hex;
-use crate::domain::text::{head, one_line};
+use crate::domain::text::{head, is_unseen, one_line};
 use crate::domain::time::Time;
 
 /// Longest name, label or description, characters.
@@ -27,7 +27,7 @@ impl Line {
         match () {
             () if text.is_empty() => Err("it is empty".into()),
             () if text.chars().count() > LONGEST => Err(format!("it has more than {LONGEST} characters")),
-            () if one_line(text) != text => Err("it is not one line of plain text".into()),
+            () if one_line(text) != text || text.contains(is_unseen) => Err("it is not one line of plain text".into()),
             () => Ok(Self(text.to_owned())),
         }
     }
@@ -109,7 +109,7 @@ pub struct Observation {
 
 impl Observation {
     /// What another observation of the same record must not be of.
-    fn key(&self) -> (&str, u32, Dimension) {
+    pub(super) fn key(&self) -> (&str, u32, Dimension) {
         (&self.task, self.attempt, self.dimension)
     }
 }
@@ -196,6 +196,9 @@ pub enum Refusal {
     /// A thing is to be compared with itself.
     #[error("both sides are `{0}`")]
     Same(String),
+    /// A model is called as records are.
+    #[error("`{0}` is the id of a record, and no name of a model")]
+    LikeAnId(String),
     /// A session starts an evaluation.
     #[error("an evaluation is started by an operator, not by a session of an agent")]
     Session,
@@ -215,6 +218,7 @@ impl Refusal {
             Self::NoLimitations => "say with `--limitations TEXT` what was not observed and what may have been special",
             Self::Nothing(_) => "`the-loop model-eval record` writes down what was seen",
             Self::Same(_) => "name two models, or two records",
+            Self::LikeAnId(_) => "name the model as its provider does",
             Self::Session => "a person runs `the-loop model-eval new` outside of the session",
         }
     }
@@ -227,6 +231,9 @@ impl Refusal {
 pub fn open(of: NewRun, set: &TaskSet, project: String, is_session: bool, at: Time) -> Result<Record, Refusal> {
     if is_session {
         return Err(Refusal::Session);
+    }
+    if RunId::parse(of.model.as_str()).is_some() {
+        return Err(Refusal::LikeAnId(of.model.to_string()));
     }
     let at = at.whole_seconds();
     Ok(Record {

@@ -1,5 +1,7 @@
 //! The file of a record and one observation as it is typed: read strictly, written canonically.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -22,24 +24,47 @@ pub fn parse(bytes: &[u8]) -> Result<Record, Corrupt> {
     let file: File = strict_json(bytes)?;
     let seal = file.seal.clone();
     let record = file.read()?;
-    for (at, observation) in record.observations.iter().enumerate() {
-        let same = |other: &&Observation| {
-            (&other.task, other.attempt, other.dimension)
-                == (&observation.task, observation.attempt, observation.dimension)
-        };
-        if record.observations[..at].iter().find(same).is_some() {
+    follows_the_rules(&record)?;
+    match (&record.completion, seal) {
+        (None, None) => {}
+        (Some(_), Some(seal)) if seal == record::seal_of(&record) => {}
+        (Some(_), _) => {
+            return Err(invalid("it was completed and changed afterwards: `seal` does not follow from it".into()));
+        }
+        (None, Some(_)) => return Err(invalid("it is sealed and not completed".into())),
+    }
+    // A list in the place of an object would be read as its fields in their order.
+    match serde_json::from_slice::<Value>(bytes).is_ok_and(|found| found == document(&record)) {
+        true => Ok(record),
+        false => Err(invalid("it is not as this program writes it".into())),
+    }
+}
+
+/// Whether a record could have come of the steps that this program knows.
+fn follows_the_rules(record: &Record) -> Result<(), Corrupt> {
+    let mut seen = HashSet::new();
+    for observation in &record.observations {
+        if !seen.insert(observation.key()) {
             return Err(invalid(format!("an observation of `{}` stands there twice", observation.task)));
         }
         if record.task_set == shipped().edition {
             record::check(observation, shipped()).map_err(|why| invalid(why.to_string()))?;
         }
     }
-    match (&record.completion, seal) {
-        (None, None) => Ok(record),
-        (Some(_), Some(seal)) if seal == record::seal_of(&record) => Ok(record),
-        (Some(_), _) => Err(invalid("it was completed and changed afterwards: `seal` does not follow from it".into())),
-        (None, Some(_)) => Err(invalid("it is sealed and not completed".into())),
+    if let Some(completion) = &record.completion {
+        // A seal follows from any content; what could never have been completed is not trusted for having one.
+        match () {
+            () if seen.is_empty() => return Err(invalid("it is completed and holds no observation".into())),
+            () if completion.at != record.updated_at => {
+                return Err(invalid("it was written after it was completed".into()));
+            }
+            () => {}
+        }
     }
+    if record.updated_at < record.created_at {
+        return Err(invalid("`updatedAt` is before `createdAt`".into()));
+    }
+    Ok(())
 }
 
 /// A record as JSON, keys in one order.
@@ -67,6 +92,9 @@ pub fn parse_observation(bytes: &[u8]) -> Result<Observation, String> {
     }
     let text = std::str::from_utf8(bytes).map_err(|error| format!("it is not UTF-8: {error}"))?;
     json::check(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    if !text.trim_start().starts_with('{') {
+        return Err("it is no object".into());
+    }
     let typed: FileObservation = serde_json::from_str(text).map_err(|error| error.to_string())?;
     typed.read().map_err(|error| error.to_string())
 }

@@ -186,6 +186,29 @@ fn completion_needs_observations_and_a_statement_of_limitations() {
 }
 
 #[test]
+fn a_sealed_record_that_no_step_could_have_made_is_refused() {
+    let sealed = |change: &dyn Fn(&mut Record)| {
+        let mut record = completed("m", &[true]);
+        change(&mut record);
+        parse(text(&record).as_bytes()).map_err(|why| why.to_string())
+    };
+    assert!(sealed(&|_| {}).is_ok());
+    let none = sealed(&|record| record.observations.clear()).unwrap_err();
+    assert!(none.contains("holds no observation"), "{none}");
+    let later = sealed(&|record| record.updated_at = AT.plus_seconds(9)).unwrap_err();
+    assert!(later.contains("after it was completed"), "{later}");
+    let sooner = sealed(&|record| record.created_at = AT.plus_seconds(9)).unwrap_err();
+    assert!(sooner.contains("before `createdAt`"), "{sooner}");
+    let edition = &shipped().edition;
+    let listed = text(&started("m", "1"));
+    let object = format!("{{\n    \"version\": \"{}\",\n    \"hash\": \"{}\"\n  }}", edition.version, edition.hash);
+    assert!(listed.contains(&object), "{listed}");
+    let listed = listed.replace(&object, &format!("[\"{}\", \"{}\"]", edition.version, edition.hash));
+    let why = parse(listed.as_bytes()).unwrap_err().to_string();
+    assert!(why.contains("as this program writes it"), "a list is no object: {why}");
+}
+
+#[test]
 fn comparing_across_different_task_sets_is_refused() {
     let one = profile("a", &[completed("a", &[true])]).unwrap();
     let mut other = profile("b", &[completed("b", &[true])]).unwrap();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::identity::Project;
 use super::record::TaskId;
+use super::shape::LARGEST;
 use crate::domain::secrets::Scanned;
 
 /// A document of the live run.
@@ -52,6 +53,9 @@ pub enum FilesError {
         /// What it said.
         said: String,
     },
+    /// It would be larger than what is read again.
+    #[error("`{0}` would be larger than {LARGEST} bytes, and could not be read again")]
+    TooLarge(PathBuf),
     /// Somebody else wrote after this was read.
     #[error("`{0}` was written by somebody else meanwhile")]
     Stale(PathBuf),

@@ -155,3 +155,18 @@ fn blockers_findings_and_missing_artifacts_block() {
     let missing = project.expect("verify evaluate", 2);
     assert!(missing.stdout.contains("the artifact `file` is missing"), "{}", missing.stdout);
 }
+
+#[test]
+fn a_manifest_that_could_not_be_read_again_is_not_written() {
+    let project = declared();
+    let long = |id: &str| {
+        let text = "x ".repeat(300_000);
+        serde_json::json!({ "finding": { "id": id, "severity": "LOW", "text": text, "open": true } }).to_string()
+    };
+    let first = project.record(&long("F1"));
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    let refused = project.record(&long("F2"));
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("could not be read again"), "{}", refused.stderr);
+    assert_eq!(manifest(&project)["findings"].as_array().unwrap().len(), 1, "and what is there can be read");
+}

@@ -15,10 +15,10 @@ check tests 'run the tests'
 ";
 
 /// A project with a skill, a suite for it, and room for temporary files that belongs to it alone.
-struct Skilled(Project);
+pub(super) struct Skilled(pub(super) Project);
 
 impl Skilled {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let project = Project::new();
         fs::create_dir(project.dir.path().join("tmp")).unwrap();
         fs::write(project.path("skill.md"), "stay in scope\n").unwrap();
@@ -28,11 +28,11 @@ impl Skilled {
         Self(project)
     }
 
-    fn tmp(&self) -> PathBuf {
+    pub(super) fn tmp(&self) -> PathBuf {
         self.0.dir.path().join("tmp")
     }
 
-    fn call(&self, args: &[&str], code: i32) -> Ran {
+    pub(super) fn call(&self, args: &[&str], code: i32) -> Ran {
         let tmp = self.tmp();
         let args: Vec<&str> = std::iter::once("evolve").chain(args.iter().copied()).collect();
         let ran = self.0.run_with(&args, "", &[("TMPDIR", tmp.to_str().unwrap())]);
@@ -41,13 +41,13 @@ impl Skilled {
     }
 
     /// Calls with `--json`; answers the document.
-    fn json(&self, args: &[&str], code: i32) -> Json {
+    pub(super) fn json(&self, args: &[&str], code: i32) -> Json {
         let args: Vec<&str> = std::iter::once("--json").chain(args.iter().copied()).collect();
         serde_json::from_str(&self.call(&args, code).stdout).unwrap()
     }
 
     /// A run that is given up after a check of it failed: two failures.
-    fn fail(&self, objective: &str) {
+    pub(super) fn fail(&self, objective: &str) {
         let project = &self.0;
         project.expect(&format!("run start --objective {objective}"), 0);
         let declared = r#"{"criterion": {"id": "C1", "level": "MUST", "text": "the test of the parser passes"}}"#;
@@ -58,28 +58,28 @@ impl Skilled {
         project.expect("run cancel --reason untested", 0);
     }
 
-    fn ledger(&self) -> PathBuf {
+    pub(super) fn ledger(&self) -> PathBuf {
         self.0.path(".loop/evolution/ledger.jsonl")
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         fs::read_to_string(self.ledger()).unwrap()
     }
 
     /// The ids of the failed cases, collected.
-    fn failures(&self) -> Vec<String> {
+    pub(super) fn failures(&self) -> Vec<String> {
         let document = self.json(&["collect"], 0);
         let failed = document["new"].as_array().unwrap().iter().filter(|new| new["case"]["outcome"] == "FAILED");
         failed.map(|new| new["id"].as_str().unwrap().to_owned()).collect()
     }
 
-    fn propose(&self, case: &str, target: &str) -> String {
+    pub(super) fn propose(&self, case: &str, target: &str) -> String {
         let args = ["propose", "--case", case, "--target", target, "--text", "say that tests are run"];
         self.json(&args, 0)["id"].as_str().unwrap().to_owned()
     }
 
     /// The change that gives a file this content, as git writes it; the file itself stays as it was.
-    fn patch(&self, file: &str, content: &str) -> String {
+    pub(super) fn patch(&self, file: &str, content: &str) -> String {
         let before = fs::read_to_string(self.0.path(file)).ok();
         fs::write(self.0.path(file), content).unwrap();
         self.0.git(&format!("add -N {file}"));
@@ -94,12 +94,12 @@ impl Skilled {
         path.to_str().unwrap().to_owned()
     }
 
-    fn candidate(&self, proposal: &str, patch: &str, code: i32) -> Json {
+    pub(super) fn candidate(&self, proposal: &str, patch: &str, code: i32) -> Json {
         self.json(&["candidate", proposal, "--patch", patch, "--suite", "--", "sh", "suite.sh"], code)
     }
 
     /// A candidate that was tried, run and compared; answers its id.
-    fn compared(&self, proposal: &str, content: &str, code: i32) -> String {
+    pub(super) fn compared(&self, proposal: &str, content: &str, code: i32) -> String {
         let id = self.candidate(proposal, &self.patch("skill.md", content), 0)["id"].as_str().unwrap().to_owned();
         self.call(&["run", &id], 0);
         self.call(&["compare", &id], code);
@@ -107,7 +107,7 @@ impl Skilled {
     }
 
     /// Everything of the repository that must stay as it is.
-    fn active(&self) -> String {
+    pub(super) fn active(&self) -> String {
         let git = |line: &str| self.0.command("git").args(line.split(' ')).output().unwrap().stdout;
         let lines =
             ["status --porcelain", "for-each-ref", "rev-parse HEAD", "worktree list", "ls-files -s", "stash list"];

@@ -3,6 +3,7 @@
 
 mod evidence;
 mod evolve;
+mod evolve_attacks;
 mod files;
 mod identity;
 mod kill;

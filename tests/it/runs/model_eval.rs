@@ -150,3 +150,38 @@ fn only_superseded_temporaries_of_evaluations_are_removed() {
     assert!(project.expect("run repair", 1).stderr.contains("tmp-9`: cannot be read"));
     assert!(temporary("9").exists());
 }
+
+#[test]
+fn a_record_that_could_not_be_read_again_is_not_written() {
+    let project = Project::new();
+    let run = started(&project, "octo-1");
+    let typed = |attempt: u32| {
+        let evidence = "x ".repeat(300_000);
+        serde_json::json!({
+            "task": "read-only-audit", "dimension": "task-completion", "success": true, "attempt": attempt,
+            "evidence": evidence,
+        })
+        .to_string()
+    };
+    let record = |attempt| project.run_with(&["model-eval", "record", &run, "--from-stdin"], &typed(attempt), &[]);
+    assert_eq!(record(1).code, 0);
+    let before = fs::read(file(&project, &run)).unwrap();
+    let refused = record(2);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("could not be read again"), "{}", refused.stderr);
+    assert_eq!(fs::read(file(&project, &run)).unwrap(), before);
+    project.expect(&format!("model-eval show {run}"), 0);
+}
+
+#[test]
+fn names_that_look_like_others_and_observations_that_are_no_objects_are_refused() {
+    let project = Project::new();
+    for name in ["eval-0123456789abcdef", "oc\u{200b}to", "octo\u{202e}1"] {
+        let ran = project.run_with(&["model-eval", "new", name, "--operator", "mona", "--environment", "x"], "", &[]);
+        assert_eq!(ran.code, if name.starts_with("eval-") { 1 } else { 64 }, "{name:?}: {}", ran.stderr);
+    }
+    let run = started(&project, "octo-1");
+    let list = r#"["read-only-audit", 1, "task-completion", true, "x"]"#;
+    let refused = project.run_with(&["model-eval", "record", &run, "--from-stdin"], list, &[]);
+    assert!(refused.code == 1 && refused.stderr.contains("it is no object"), "{}", refused.stderr);
+}
