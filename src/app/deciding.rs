@@ -19,6 +19,8 @@ use crate::store::{PolledView as _, StoreError, View as _, Waiter, WriteTx};
 /// One decision, ready to run in a transaction; it can be run again when its group is.
 pub(super) struct Deciding {
     pub(super) arrival: Arc<Arrival>,
+    /// The line of the trail that says it came; made where only its sender waits.
+    pub(super) received: LogEntry,
     pub(super) settings: Arc<Settings>,
     pub(super) store: StoreId,
     pub(super) now: Time,
@@ -39,7 +41,10 @@ impl Deciding {
         let event = &self.arrival.event;
         let before = if self.arrival.heard.is_delivered() { tx.delivery(&event.delivery)? } else { None };
         if self.arrival.heard.is_delivered() {
-            tx.append_journal(&received(event, before.is_some()), self.now)?;
+            match before {
+                Some(_) => tx.append_journal(&self.received.clone().with("seenBefore", true), self.now)?,
+                None => tx.append_journal(&self.received, self.now)?,
+            };
         }
         if before != Some(DeliveryState::Decided) && self.stands_behind(tx)? {
             return self.wait(tx, None);
@@ -193,10 +198,10 @@ fn marks(outcome: &Outcome) -> bool {
     outcome.changes.iter().any(|change| matches!(change, decide::Change::Mark { .. }))
 }
 
-fn received(event: &Event, before: bool) -> LogEntry {
-    let entry = LogEntry::info(EventName::WebhookReceived)
+/// The line of the trail about an event that came.
+pub(super) fn received(event: &Event) -> LogEntry {
+    LogEntry::info(EventName::WebhookReceived)
         .with("delivery", event.delivery.as_str())
         .with("name", event.name.as_str())
-        .with_some("action", event.action.as_deref());
-    if before { entry.with("seenBefore", true) } else { entry }
+        .with_some("action", event.action.as_deref())
 }

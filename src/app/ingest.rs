@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::App;
-use super::deciding::Deciding;
+use super::deciding::{self, Deciding};
 use crate::domain::decide::{DeliveryState, Heard, Verdict};
 use crate::domain::event::body::CheckedJson;
 use crate::domain::event::listed::Listed;
@@ -125,6 +125,7 @@ impl App {
             now: self.now(),
             can_ask: host.is_some_and(|host| self.parts.github.may_ask(host)),
             desk: Arc::clone(&self.desk),
+            received: deciding::received(&arrival.event),
             arrival,
         }
     }

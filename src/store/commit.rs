@@ -54,6 +54,9 @@ struct Waiting {
     wanted: usize,
     closed: bool,
     woken: bool,
+    /// Work that is done and answered. What it took along is let go by whoever comes with something new, since all others
+    /// wait for the committing thread; by that thread when nobody comes.
+    spent: Vec<Work>,
 }
 
 impl Queue {
@@ -68,7 +71,9 @@ impl Queue {
             state.jobs.push_back(job);
             let is_awaited = state.jobs.len() == 1 || state.jobs.len() == state.wanted;
             state.peak = state.peak.max(state.jobs.len() + self.unanswered.load(Ordering::Relaxed));
+            let spent = std::mem::take(&mut state.spent);
             drop(state);
+            drop(spent);
             // The thread sleeps beside an empty queue, or until a group is whole.
             if is_awaited {
                 self.came.notify_one();
@@ -110,6 +115,12 @@ impl Queue {
     /// The next group, empty when only the engine wants to be looked at; `None` when it is closed and drained.
     fn take(&self, within: Option<Duration>) -> Option<Vec<Job>> {
         let mut state = self.state();
+        if state.jobs.is_empty() && !state.spent.is_empty() {
+            let spent = std::mem::take(&mut state.spent);
+            drop(state);
+            drop(spent);
+            state = self.state();
+        }
         if state.jobs.is_empty() && !state.closed && !state.woken {
             state = match within {
                 Some(within) => self.came.wait_timeout(state, within).unwrap_or_else(PoisonError::into_inner).0,
@@ -154,9 +165,11 @@ impl Queue {
 pub(super) fn commit_forever(queue: &Queue, engine: &Engine) {
     while let Some(group) = queue.take(engine.retry_in()) {
         engine.recover();
-        run_all(engine, group, &|| {
+        let spent = run_all(engine, group, &|| {
             queue.unanswered.fetch_sub(1, Ordering::Relaxed);
         });
+        let before = std::mem::replace(&mut queue.state().spent, spent);
+        drop(before);
     }
 }
 
@@ -175,11 +188,13 @@ enum Attempt {
 /// Writes `jobs` in their order and tells each how it went.
 ///
 /// When one fails after it wrote, its transaction is undone; those before it are committed without it, it runs alone,
-/// and those after it go on as a group. `answering` is called before each answer.
-pub(super) fn run_all(engine: &Engine, jobs: Vec<Job>, answering: &dyn Fn()) {
-    let tell = |job: Job, result| {
+/// and those after it go on as a group. `answering` is called before each answer. Answers the work, which is done.
+pub(super) fn run_all(engine: &Engine, jobs: Vec<Job>, answering: &dyn Fn()) -> Vec<Work> {
+    let mut spent = Vec::with_capacity(jobs.len());
+    let mut tell = |job: Job, result| {
         answering();
         finish(job.done, result);
+        spent.push(job.run);
     };
     let mut pending = VecDeque::from(jobs);
     let mut limit = pending.len();
@@ -206,6 +221,7 @@ pub(super) fn run_all(engine: &Engine, jobs: Vec<Job>, answering: &dyn Fn()) {
             }
         }
     }
+    spent
 }
 
 fn attempt(engine: &Engine, jobs: &mut [Job]) -> Attempt {

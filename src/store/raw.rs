@@ -37,7 +37,7 @@ pub trait Raw {
     fn item_in_hand(&self, key: &RefKey) -> Option<Option<Item>>;
 
     /// Remembers what was read of an item.
-    fn keep_item(&self, key: &RefKey, item: Option<&Item>);
+    fn keep_item(&self, key: &RefKey, item: Cow<'_, Option<Item>>);
 
     /// Remembers a row that a list left out.
     fn note_skipped(&self, error: StoreError);
@@ -133,7 +133,7 @@ impl Raw for ReadTx<'_> {
         None
     }
 
-    fn keep_item(&self, _: &RefKey, _: Option<&Item>) {}
+    fn keep_item(&self, _: &RefKey, _: Cow<'_, Option<Item>>) {}
 
     fn note_skipped(&self, error: StoreError) {
         self.skipped.borrow_mut().push(error);
@@ -302,8 +302,8 @@ impl Raw for WriteTx<'_> {
         self.items.borrow().get(key.as_str().as_bytes()).cloned()
     }
 
-    fn keep_item(&self, key: &RefKey, item: Option<&Item>) {
-        self.items.borrow_mut().insert(key.as_str().as_bytes().to_vec(), item.cloned());
+    fn keep_item(&self, key: &RefKey, item: Cow<'_, Option<Item>>) {
+        self.items.borrow_mut().insert(key.as_str().as_bytes().to_vec(), item.into_owned());
     }
 
     fn note_skipped(&self, error: StoreError) {

@@ -3,6 +3,7 @@
 //! A look-up of one malformed row is [`StoreError::BadRow`]; a list leaves the row out and keeps it in
 //! [`Raw::take_skipped`], so that one bad row never stops the routing of everything else.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -96,7 +97,7 @@ pub trait View: Raw {
             return Ok(item);
         }
         let item = row::<_, ItemRow>(self, TableId::Items, key.as_str().as_bytes())?.map(Item::from);
-        self.keep_item(key, item.as_ref());
+        self.keep_item(key, Cow::Borrowed(&item));
         Ok(item)
     }
 

@@ -1,5 +1,6 @@
 //! Writing: one method per kind of row, and whole outcomes of decisions.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::error::StoreError;
@@ -40,9 +41,14 @@ pub(super) const JOURNAL_COUNTER: &str = "journal";
 impl WriteTx<'_> {
     /// Puts an item whole.
     pub fn put_item(&mut self, item: &Item) -> Result<(), StoreError> {
-        let key = item.reference.key();
-        self.put_row(TableId::Items, key.as_str().as_bytes(), &ItemRow::from(item))?;
-        self.keep_item(&key, Some(item));
+        self.put_own_item(item.clone())
+    }
+
+    /// The same without a copy.
+    fn put_own_item(&mut self, item: Item) -> Result<(), StoreError> {
+        let (key, row) = (item.reference.key(), ItemRow::from(item));
+        self.put_row(TableId::Items, key.as_str().as_bytes(), &row)?;
+        self.keep_item(&key, Cow::Owned(Some(row.into())));
         Ok(())
     }
 
@@ -53,7 +59,7 @@ impl WriteTx<'_> {
             return Err(StoreError::Bug(format!("{owner} as its own pull request")));
         }
         let there = keys::pair(owner.as_str(), pull_request.as_str());
-        self.put_row(TableId::Endpoints, &there, &SessionRow::from(session))?;
+        self.put_row(TableId::Endpoints, &there, &SessionRow::from(session.clone()))?;
         self.put(TableId::Owners, &keys::pair(pull_request.as_str(), owner.as_str()), &[])
     }
 
@@ -273,17 +279,17 @@ impl WriteTx<'_> {
     }
 
     /// Puts the rows of a decision, in their order.
-    pub fn apply_changes(&mut self, changes: &[Change], now: Time) -> Result<(), StoreError> {
+    fn apply_changes(&mut self, changes: Vec<Change>, now: Time) -> Result<(), StoreError> {
         for change in changes {
             match change {
-                Change::Item(item) => self.put_item(item)?,
-                Change::Endpoint { owner, session } => self.put_endpoint(owner, session)?,
-                Change::Seen { item, node_id } => self.put_seen(item, node_id).map(drop)?,
-                Change::Identity { identity, state } => self.put_identity(identity, *state, now)?,
-                Change::Head { sha, pull_request } => self.put_head(sha, pull_request, now)?,
-                Change::Move { from, to } => self.move_rows(from, to)?,
-                Change::Names { repository, names } => self.put_repository(*repository, names)?,
-                Change::Mark { item, urgency } => self.put_mark(item, *urgency, now)?,
+                Change::Item(item) => self.put_own_item(*item)?,
+                Change::Endpoint { owner, session } => self.put_endpoint(&owner, &session)?,
+                Change::Seen { item, node_id } => self.put_seen(&item, &node_id).map(drop)?,
+                Change::Identity { identity, state } => self.put_identity(&identity, state, now)?,
+                Change::Head { sha, pull_request } => self.put_head(&sha, &pull_request, now)?,
+                Change::Move { from, to } => self.move_rows(&from, &to)?,
+                Change::Names { repository, names } => self.put_repository(repository, &names)?,
+                Change::Mark { item, urgency } => self.put_mark(&item, urgency, now)?,
             }
         }
         Ok(())
@@ -292,13 +298,14 @@ impl WriteTx<'_> {
     /// Stores everything an event changes; answers the lanes that have news: new effects, or a changed record for which
     /// something waits (a resume makes nothing new and releases what is there; a move brings a whole lane).
     pub fn apply_outcome(&mut self, outcome: Outcome, now: Time) -> Result<Vec<RefKey>, StoreError> {
-        self.apply_changes(&outcome.changes, now)?;
+        let changed: Vec<RefKey> = outcome.changes.iter().filter_map(lane_of).collect();
+        self.apply_changes(outcome.changes, now)?;
         let mut lanes = BTreeSet::new();
         for effect in outcome.effects {
             lanes.insert(effect.lane.clone());
             self.push_effect(effect, now)?;
         }
-        for lane in outcome.changes.iter().filter_map(lane_of) {
+        for lane in changed {
             if !lanes.contains(&lane) && self.lane_count(&lane)? > 0 {
                 lanes.insert(lane);
             }

@@ -104,14 +104,14 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-impl From<&Item> for ItemRow {
-    fn from(item: &Item) -> Self {
+impl From<Item> for ItemRow {
+    fn from(item: Item) -> Self {
         Self {
-            reference: item.reference.clone(),
+            reference: item.reference,
             version: item.version,
-            facts: (&item.facts).into(),
-            sections: (&item.sections).into(),
-            session: item.session.as_ref().map(SessionRow::from),
+            facts: item.facts.into(),
+            sections: item.sections.into(),
+            session: item.session.map(SessionRow::from),
             baseline: item.baseline,
             held: item.held_by_adoption,
         }
@@ -132,8 +132,8 @@ impl From<ItemRow> for Item {
     }
 }
 
-impl From<&Facts> for FactsRow {
-    fn from(facts: &Facts) -> Self {
+impl From<Facts> for FactsRow {
+    fn from(facts: Facts) -> Self {
         Self {
             repository_id: facts.repository_id,
             item_id: facts.item_id,
@@ -144,12 +144,8 @@ impl From<&Facts> for FactsRow {
             open: facts.open,
             updated_at: facts.updated_at,
             closed_at: facts.closed_at,
-            head: facts.head.as_ref().map(|head| HeadOfRow {
-                branch: head.branch.clone(),
-                sha: head.sha.clone(),
-                own: head.in_base_repository,
-            }),
-            moved_to: facts.moved_to.clone(),
+            head: facts.head.map(|head| HeadOfRow { branch: head.branch, sha: head.sha, own: head.in_base_repository }),
+            moved_to: facts.moved_to,
         }
     }
 }
@@ -172,11 +168,11 @@ impl From<FactsRow> for Facts {
     }
 }
 
-impl From<&Sections> for SectionsRow {
-    fn from(sections: &Sections) -> Self {
+impl From<Sections> for SectionsRow {
+    fn from(sections: Sections) -> Self {
         Self {
-            control: sections.control.as_ref().map(Into::into),
-            ended: sections.ended.as_ref().map(|ended| EndedRow { at: ended.at, reason: ended.reason.clone() }),
+            control: sections.control.map(Into::into),
+            ended: sections.ended.map(|ended| EndedRow { at: ended.at, reason: ended.reason }),
             commanded_at: sections.commanded_at,
             has_poll: sections.has_poll,
             last_polled_at: sections.last_polled_at,
@@ -196,22 +192,22 @@ impl From<SectionsRow> for Sections {
     }
 }
 
-impl From<&Control> for ControlRow {
-    fn from(control: &Control) -> Self {
+impl From<Control> for ControlRow {
+    fn from(control: Control) -> Self {
         Self {
             command: control.command.as_str().to_owned(),
-            source: match &control.source {
+            source: match control.source {
                 Source::Comment => "comment".to_owned(),
                 Source::Cli => "cli".to_owned(),
-                Source::Other(word) => word.clone(),
+                Source::Other(word) => word,
             },
-            actor: control.actor.clone(),
-            requested_at: match &control.requested_at {
-                RequestedAt::At(at) => RequestedRow::At(*at),
-                RequestedAt::Unreadable(text) => RequestedRow::Unreadable(text.clone()),
+            actor: control.actor,
+            requested_at: match control.requested_at {
+                RequestedAt::At(at) => RequestedRow::At(at),
+                RequestedAt::Unreadable(text) => RequestedRow::Unreadable(text),
             },
-            note: control.note.clone(),
-            extra: control.extra.clone(),
+            note: control.note,
+            extra: control.extra,
         }
     }
 }

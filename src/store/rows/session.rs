@@ -1,8 +1,8 @@
 //! Sessions and endpoints as stored.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -68,11 +68,11 @@ fn is_untouched(breaker: &Breaker) -> bool {
     *breaker == Breaker::default()
 }
 
-impl From<&Path> for PathRow {
-    fn from(path: &Path) -> Self {
-        match path.to_str() {
-            Some(text) => Self::Text(text.to_owned()),
-            None => Self::Bytes(path.as_os_str().as_bytes().to_vec()),
+impl From<PathBuf> for PathRow {
+    fn from(path: PathBuf) -> Self {
+        match path.into_os_string().into_string() {
+            Ok(text) => Self::Text(text),
+            Err(bytes) => Self::Bytes(bytes.into_vec()),
         }
     }
 }
@@ -86,29 +86,29 @@ impl From<PathRow> for PathBuf {
     }
 }
 
-impl From<&Session> for SessionRow {
-    fn from(session: &Session) -> Self {
+impl From<Session> for SessionRow {
+    fn from(session: Session) -> Self {
         Self {
-            reference: session.reference.clone(),
-            key: session.key.clone(),
-            harness: session.harness.clone(),
-            conversation: session.conversation.clone(),
+            reference: session.reference,
+            key: session.key,
+            harness: session.harness,
+            conversation: session.conversation,
             introduced: session.introduced,
-            cwd: session.cwd.as_deref().map(PathRow::from),
-            state: match &session.state {
+            cwd: session.cwd.map(PathRow::from),
+            state: match session.state {
                 SessionState::Recorded => SessionStateRow::Recorded,
                 SessionState::Starting => SessionStateRow::Starting,
-                SessionState::Live(life) => SessionStateRow::Live(life.clone()),
-                SessionState::Paused(life) => SessionStateRow::Paused(life.clone()),
-                SessionState::Closing(reason) => SessionStateRow::Closing(*reason),
-                SessionState::Closed { at, reason } => SessionStateRow::Closed { at: *at, reason: *reason },
+                SessionState::Live(life) => SessionStateRow::Live(life),
+                SessionState::Paused(life) => SessionStateRow::Paused(life),
+                SessionState::Closing(reason) => SessionStateRow::Closing(reason),
+                SessionState::Closed { at, reason } => SessionStateRow::Closed { at, reason },
             },
             generation: session.generation,
             failed_spawns: session.failed_spawns,
             created_at: session.created_at,
             last_event_at: session.last_event_at,
             resumed_at: session.resumed_at,
-            breaker: session.breaker.clone(),
+            breaker: session.breaker,
         }
     }
 }

@@ -65,7 +65,7 @@ fn full_item() -> Item {
 #[test]
 fn items_survive_their_row_whole() {
     for item in [full_item(), Item::new(reference(1)), item(2)] {
-        let bytes = encode(TableId::Items, &ItemRow::from(&item)).unwrap();
+        let bytes = encode(TableId::Items, &ItemRow::from(item.clone())).unwrap();
         let back: Item = serde_json::from_slice::<ItemRow>(&bytes).unwrap().into();
         assert_eq!(back, item);
     }
@@ -92,7 +92,7 @@ fn sessions_survive_their_row_in_every_state() {
             state,
             ..session(4)
         };
-        let bytes = encode(TableId::Endpoints, &SessionRow::from(&full)).unwrap();
+        let bytes = encode(TableId::Endpoints, &SessionRow::from(full.clone())).unwrap();
         assert_eq!(Session::from(serde_json::from_slice::<SessionRow>(&bytes).unwrap()), full);
     }
 }
@@ -101,9 +101,9 @@ fn sessions_survive_their_row_in_every_state() {
 #[test]
 fn the_format_is_pinned() {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    insta::assert_snapshot!(text(encode(TableId::Items, &ItemRow::from(&full_item())).unwrap()));
+    insta::assert_snapshot!(text(encode(TableId::Items, &ItemRow::from(full_item())).unwrap()));
     let live = Session { state: SessionState::Live(life()), ..session(4) };
-    insta::assert_snapshot!(text(encode(TableId::Endpoints, &SessionRow::from(&live)).unwrap()));
+    insta::assert_snapshot!(text(encode(TableId::Endpoints, &SessionRow::from(live)).unwrap()));
     let bodies = [
         deliver(1, 2).body,
         EffectBody::Spawn {

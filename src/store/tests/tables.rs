@@ -414,7 +414,7 @@ const PLANTED: &[Planted] = &[
     ("does not list it", |tx| tx.delete(TableId::Endpoints, &keys::pair(key(1).as_str(), key(40).as_str())).map(drop)),
     ("is its own pull request", |tx| {
         let own = keys::pair(key(1).as_str(), key(1).as_str());
-        tx.put_row(TableId::Endpoints, &own, &super::super::rows::SessionRow::from(&session(1)))?;
+        tx.put_row(TableId::Endpoints, &own, &super::super::rows::SessionRow::from(session(1)))?;
         tx.put(TableId::Owners, &own, &[])
     }),
     ("has no item", |tx| tx.delete(TableId::Items, key(1).as_str().as_bytes()).map(drop)),
@@ -450,7 +450,7 @@ const PLANTED: &[Planted] = &[
     ("effects would give 1", |tx| tx.put(TableId::Counters, b"effects", &keys::number(1))),
     ("journal would give 2", |tx| tx.put(TableId::Counters, b"journal", &keys::number(2))),
     ("holds github:Octo/Hello#1", |tx| {
-        let row = super::super::rows::ItemRow::from(&item(1));
+        let row = super::super::rows::ItemRow::from(item(1));
         tx.put_row(TableId::Items, key(2).as_str().as_bytes(), &row)
     }),
     ("its body is missing", |tx| {
