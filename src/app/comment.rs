@@ -45,7 +45,8 @@ impl App {
         let body = CommentBody::parse(body)
             .map_err(|problem| Trouble::refused(problem.to_string()).hint("nothing was posted; change the text"))?;
         let what = Tell::words(item, Kind::Echo, "", "").what;
-        let comment = self.send(telling::put(item, &what, body.as_str())).map_err(|untold| not_posted(item, untold))?;
+        let comment =
+            self.send_comment(telling::put(item, &what, body.as_str())).map_err(|untold| not_posted(item, untold))?;
         let (node_id, url) = telling::posted(&comment);
         Ok(Posted { node_id, commented: Commented { work_item: item.to_string(), url } })
     }
@@ -71,7 +72,7 @@ fn not_posted(item: &WorkItemRef, untold: Untold) -> Trouble {
             let hint = trouble.hint().unwrap_or_default();
             Trouble::refused(text(&trouble)).hint(format!("a running daemon that has a token posts it; {hint}"))
         }
-        Untold::Limited { until } => {
+        Untold::Limited { until, .. } => {
             outside(&"GitHub asks to wait").hint(format!("nothing was posted; try again after {until}"))
         }
         Untold::Outage(trouble) => {

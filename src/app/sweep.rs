@@ -1,10 +1,10 @@
 //! Webhook deliveries that GitHub could not hand over are asked for again: they come through the receiver as any other,
 //! under the id they always had.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::App;
-use super::asking::pages;
+use super::asking::{odd, pages};
 use crate::domain::github::{GitHub, Reading, Request, Target, Trouble, Validators, next_link, read, repo_path};
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::reference::RepoRef;
@@ -65,20 +65,26 @@ impl App {
             Ok(attempts) => attempts,
             Err(trouble) => return Ok(Err(trouble)),
         };
-        let (mut asked, mut trouble) = (Vec::new(), None);
+        let (mut asked, mut refused, mut trouble) = (Vec::new(), Vec::new(), None);
         for attempt in swept.missed(&attempts) {
             match again(github, repository.host(), &base, &attempt) {
                 Ok(()) => asked.push(attempt),
                 Err(found) => {
-                    trouble = Some(found);
-                    break;
+                    let ends = matches!(found, Trouble::Limited { .. } | Trouble::Refused { .. } | Trouble::Unsent(_));
+                    // What is refused for what it is counts as a try; an outage does not. Neither holds up the others.
+                    refused.extend(matches!(found, Trouble::Odd { .. }).then_some(attempt));
+                    trouble.get_or_insert(found);
+                    if ends {
+                        break;
+                    }
                 }
             }
         }
         let entry = LogEntry::info(EventName::WebhookSwept)
             .with("repository", repository.to_string())
             .with("redelivered", asked.len());
-        let (swept, now, any) = (swept.after(&attempts, &asked), self.now(), !asked.is_empty());
+        let (swept, now, any) =
+            (swept.after(&attempts, &[asked.as_slice(), refused.as_slice()].concat()), self.now(), !asked.is_empty());
         self.parts.store.write(move |tx| {
             let text = serde_json::to_string(&swept).map_err(|error| StoreError::Bug(error.to_string()))?;
             if any {
@@ -97,8 +103,12 @@ fn deliveries(github: &dyn GitHub, host: &str, base: &str, swept: &Swept, now: T
     for _ in 0..PAGES {
         let answer = github.send(&Request { target, ..Request::get(host, "") })?;
         let since = swept.since(answer.date.unwrap_or(now));
-        let Reading::Fresh(page) = read(host, &answer)? else { break };
-        let page: Vec<Attempt> = page.as_array().into_iter().flatten().filter_map(Attempt::read).collect();
+        let page = match read(host, &answer)? {
+            Reading::Fresh(Value::Array(page)) => page,
+            // No list says nothing of what was delivered.
+            _ => return Err(odd(host, &answer, "the page is no list")),
+        };
+        let page: Vec<Attempt> = page.iter().filter_map(Attempt::read).collect();
         let is_past = page.iter().any(|attempt| attempt.at < since);
         attempts.extend(page.into_iter().filter(|attempt| attempt.at >= since));
         match answer.link.as_deref().and_then(next_link) {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::App;
-use crate::domain::github::{Request, Target, next_link};
+use crate::domain::github::{Pause, Request, Target, next_link};
 use crate::domain::lane::after_failure;
 use crate::domain::log::{EventName, Level, LogEntry};
 use crate::domain::reference::RefKey;
@@ -48,10 +48,16 @@ struct State {
     busy: BTreeSet<RefKey>,
     /// Hosts that asked us to wait.
     until: BTreeMap<String, Time>,
+    /// How often they did without a success between, as with polling: the wait grows.
+    pauses: BTreeMap<String, Pause>,
     /// Hosts at which nobody can be asked, as the log says already, and until when that is believed.
     unasked: BTreeMap<String, Time>,
 }
 
+/// Longest wait of all, seconds.
+const LONGEST_WAIT: i64 = 24 * 3600;
+/// Longest wait that grows of limits in a row, seconds.
+const LONGEST_GROWN: i64 = 3600;
 /// How long nothing is stored for a host at which nobody could be asked, seconds: a token may come.
 const BELIEVED: i64 = 60;
 
@@ -117,7 +123,8 @@ impl App {
             tx.for_each_telling(&mut |telling| {
                 let about = &telling.tell.about;
                 let until = state.until.get(about.repo().host()).copied().max(telling.not_before);
-                if let Some(until) = until.filter(|until| *until > now) {
+                // A wait longer than any we make is of a clock that was set back since.
+                if let Some(until) = until.filter(|until| now < *until && *until <= now.plus_seconds(LONGEST_WAIT)) {
                     wait = Some(wait.map_or(until, |wait| wait.min(until)));
                     return ControlFlow::Continue(());
                 }
@@ -155,7 +162,9 @@ impl App {
             Ended::GivenUp(why) => self.parts.store.write(move |tx| given_up(tx, &telling, &why, now))?,
             Ended::Nobody(why) => return self.drop_all_of(host, why),
         }
-        self.desk.state().unasked.remove(&host);
+        let mut state = self.desk.state();
+        state.unasked.remove(&host);
+        state.pauses.remove(&host);
         Ok(Told::Something)
     }
 
@@ -176,7 +185,7 @@ impl App {
         let mut request = telling::look_up(&telling.tell.about, telling.decided_at);
         for _ in 0..PAGES {
             let answer = self.parts.github.send(&request);
-            let page = telling::heard(&request.host, &answer, self.now())?;
+            let page = telling::heard_page(&request.host, &answer, self.now())?;
             if let Some(node_id) = telling::found(&page, marker) {
                 return Ok(Some(node_id));
             }
@@ -184,7 +193,7 @@ impl App {
             let Some(next) = link.as_deref().and_then(next_link) else { break };
             request = Request { target: Target::Link(next.to_owned()), ..request };
         }
-        let made = self.send(telling::put(&telling.tell.about, &telling.tell.what, comment))?;
+        let made = self.send_comment(telling::put(&telling.tell.about, &telling.tell.what, comment))?;
         Ok(Some(telling::posted(&made).0))
     }
 
@@ -193,9 +202,22 @@ impl App {
         telling::heard(&request.host, &answer, self.now())
     }
 
+    pub(super) fn send_comment(&self, request: Request) -> Result<serde_json::Value, Untold> {
+        let answer = self.parts.github.send(&request);
+        telling::heard_comment(&request.host, &answer, self.now())
+    }
+
     fn not_told(&self, telling: &Telling, untold: Untold) -> Ended {
         match untold {
-            Untold::Limited { until } => Ended::Later { until, failed: false, why: "GitHub asks to wait".to_owned() },
+            Untold::Limited { until, trouble } => {
+                let now = self.now();
+                let mut state = self.desk.state();
+                let pause = state.pauses.entry(telling.tell.about.repo().host().to_owned()).or_default();
+                pause.met(&trouble, now, 0);
+                // What is said too far ahead is believed for `until` only.
+                let grown = pause.holds(now).unwrap_or(until).min(now.plus_seconds(LONGEST_GROWN));
+                Ended::Later { until: until.max(grown), failed: false, why: "GitHub asks to wait".to_owned() }
+            }
             Untold::Outage(trouble) => {
                 let until = after_failure(self.now(), telling.attempts + 1, self.parts.ids.below(1000));
                 Ended::Later { until, failed: true, why: trouble.to_string() }

@@ -8,6 +8,7 @@ use super::asking::{items, people};
 use super::ingest::{Arrival, Taken};
 use crate::domain::decide::{Learnt, MissingFact, Waiting};
 use crate::domain::event::body::{self, MediaType};
+use crate::domain::event::listed::is_pull;
 use crate::domain::event::webhook;
 use crate::domain::github::{Permission, Trouble, Unsent};
 use crate::domain::ids::Login;
@@ -15,6 +16,9 @@ use crate::domain::reference::{DEFAULT_HOST, RefKey, RepoRef};
 use crate::domain::signature::TrustedBody;
 use crate::domain::time::Time;
 use crate::store::{PolledView as _, StoreError, Waiter};
+
+/// Longest that a fact is left alone between two tries, seconds.
+const LONGEST_WAIT: i64 = 60;
 
 /// What one look at what waits came to.
 #[derive(Debug, Default)]
@@ -38,7 +42,9 @@ impl App {
         let mut looked = Looked::default();
         for waiter in self.parts.store.read(|tx| tx.first_waiting())? {
             let now = self.now();
-            match (&waiter.waiting.missing, waiter.waiting.not_before.filter(|at| *at > now)) {
+            // Longer than a try waits it is of a clock that was set back since.
+            let not_before = waiter.waiting.not_before.filter(|at| now < *at && *at <= now.plus_seconds(LONGEST_WAIT));
+            match (&waiter.waiting.missing, not_before) {
                 (Some(_), Some(at)) => looked.next = Some(looked.next.map_or(at, |next| next.min(at))),
                 (Some(fact), None) => {
                     let waiting = self.asked(&waiter, fact);
@@ -94,7 +100,7 @@ impl App {
             }
             MissingFact::IssueExists(issue) => {
                 let found = items::issue(github, issue)?;
-                let exists = found.is_some_and(|object| object.get("pull_request").is_none());
+                let exists = found.is_some_and(|object| !is_pull(&object));
                 Ok(Learnt::Exists(issue.clone(), exists))
             }
             MissingFact::Permission(login) => match Login::parse(login) {

@@ -56,7 +56,8 @@ impl Swept {
     /// How far back the next sweep looks, by GitHub's clock.
     pub fn since(&self, now: Time) -> Time {
         let oldest = now.plus_seconds(-FIRST_SECONDS);
-        self.until.map_or(oldest, |until| until.plus_seconds(-OVERLAP_SECONDS).max(oldest))
+        // A time that is still to come, by a wrong clock, must not hide what comes until then.
+        self.until.map_or(oldest, |until| until.min(now).plus_seconds(-OVERLAP_SECONDS).max(oldest))
     }
 
     /// The attempts to be asked for: of every delivery that no attempt brought, the newest, oldest delivery first.
@@ -132,6 +133,7 @@ mod tests {
         assert_eq!(ids(&swept.missed(&attempts)), [0; 0]);
         assert_eq!(swept.until, Some(at(9)));
         assert_eq!(swept.since(at(7200)), at(9 - OVERLAP_SECONDS));
+        assert_eq!(swept.since(at(3)), at(3 - OVERLAP_SECONDS), "nothing was delivered later than now");
         assert!(swept.after(&[], &[]).asked.is_empty(), "what is not listed any more is forgotten");
         assert_eq!(Swept::default().since(at(0)), at(-FIRST_SECONDS));
     }

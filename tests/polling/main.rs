@@ -17,6 +17,7 @@ mod world;
 mod both;
 mod facts;
 mod hand_over;
+mod hosts;
 mod lists;
 mod pulls;
 mod quiet;

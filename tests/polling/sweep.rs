@@ -1,5 +1,6 @@
 //! Deliveries that GitHub could not hand over are asked for again.
 
+use crate::fake_github::Fault;
 use crate::world::{Machine, REPO};
 
 #[test]
@@ -43,6 +44,32 @@ fn a_redelivery_that_arrives_is_heard_once_beside_the_poll() {
     for text in ["heard by a sweep", "heard by a poll"] {
         assert_eq!(machine.heard(text).len(), 1, "{text}");
     }
+}
+
+#[test]
+fn k68_a_delivery_that_cannot_be_asked_for_holds_up_no_other() {
+    let machine = Machine::new();
+    let issue = machine.running();
+    machine.deliver_webhooks();
+    let says = |text: &str| {
+        machine.says(issue, "mona", text);
+        machine.lose_webhooks().remove(0)
+    };
+    let (first, second) = (says("never sent again"), says("sent again"));
+    let guid = first.guid.clone();
+    let refused = std::sync::atomic::AtomicUsize::new(0);
+    // The oldest is asked for first.
+    machine.github().fail_next(
+        99,
+        move |asked| {
+            asked.path().ends_with("/attempts") && refused.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0
+        },
+        Fault::BadGateway,
+    );
+    let trouble = machine.app.sweep().unwrap().unwrap();
+    assert!(trouble.contains("502"), "{trouble}");
+    let again: Vec<String> = machine.github().take_deliveries().into_iter().map(|delivery| delivery.guid).collect();
+    assert_eq!(again, [second.guid], "and not {guid}");
 }
 
 #[test]

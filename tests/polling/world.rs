@@ -279,6 +279,22 @@ impl Machine {
         number
     }
 
+    /// A pull request of mona's with the label, beside a first issue, that runs on its own.
+    pub fn running_pull(&self) -> u64 {
+        self.later(1);
+        let number = {
+            let mut github = self.github();
+            let number = github.open_pull(REPO, "mona", "alone", "Alone", "");
+            github.label(REPO, number, "mona", LABEL);
+            number
+        };
+        self.next();
+        self.says(number, "mona", "the-loop start");
+        self.next();
+        assert!(self.lives(number));
+        number
+    }
+
     /// Somebody comments, a second later.
     pub fn says(&self, number: u64, login: &str, text: &str) -> u64 {
         self.later(1);

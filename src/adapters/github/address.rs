@@ -89,6 +89,10 @@ impl Base {
         match target {
             // The check is the same: a path that does not begin with a slash would change the host.
             Target::Path(path) => self.below(format!("{}{}{path}", self.origin, self.path)),
+            // A link is a reference (RFC 8288, section 3.1): without a host it is of the API it stands in.
+            Target::Link(path) if path.starts_with('/') && !path.starts_with("//") => {
+                self.below(format!("{}{path}", self.origin))
+            }
             Target::Link(address) => self.below(address.clone()),
             Target::GraphQl => {
                 let above = self.path.strip_suffix("/v3").filter(|path| path.ends_with("/api"));
@@ -198,6 +202,12 @@ mod tests {
         assert_eq!(sent(base, &Target::Link(link.into())), Ok(link.to_owned()));
     }
 
+    #[test]
+    fn q11_a_link_without_a_host_is_of_its_own_api() {
+        let link = Target::Link("/api/v3/repositories/101/issues?page=2".into());
+        assert_eq!(sent(GHE, &link), Ok("https://ghe.example/api/v3/repositories/101/issues?page=2".into()));
+    }
+
     #[rstest]
     #[case(GHE, "https://evil.example/api/v3/x", "`https://evil.example`")]
     #[case(GHE, "https://ghe.example.evil/api/v3/x", "`https://ghe.example.evil`")]
@@ -210,7 +220,10 @@ mod tests {
     #[case(GHE, "https://user@ghe.example/api/v3/x", "which cannot be read")]
     #[case(GHE, "https://evil.example\\@ghe.example/api/v3/x", "which cannot be read")]
     #[case(GHE, "//ghe.example/api/v3/x", "which cannot be read")]
-    #[case(GHE, "/api/v3/x", "which cannot be read")]
+    #[case(GHE, "/login", "`https://ghe.example`")]
+    #[case(GHE, "/api/v3/../../login", "`https://ghe.example`")]
+    #[case(GHE, "/\\evil.example/api/v3/x", "`https://ghe.example`")]
+    #[case(GHE, "?page=2", "which cannot be read")]
     #[case(GHE, "ftp://ghe.example/api/v3/x", "which cannot be read")]
     #[case(DOT_COM, "https://github.com/x", "`https://github.com`")]
     fn k72_a_link_to_another_place_is_refused(#[case] base: &str, #[case] link: &str, #[case] origin: &str) {

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use ureq::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, IF_NONE_MATCH, LOCATION};
+use ureq::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, IF_NONE_MATCH, LINK, LOCATION};
 use ureq::http::{HeaderMap, Response};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body, RequestBuilder, Timeout};
@@ -101,7 +101,16 @@ fn with_headers<B>(asked: RequestBuilder<B>, request: &Request, token: &Token, l
 }
 
 fn answer(response: &Response<Body>, body: Vec<u8>) -> Answer {
-    Answer::of(response.status().as_u16(), |name| text(response.headers(), name), body)
+    let answer = Answer::of(response.status().as_u16(), |name| text(response.headers(), name), body);
+    Answer { link: links(response.headers()), ..answer }
+}
+
+/// All fields of `Link` as the one list that they are (RFC 9110, section 5.3): a proxy may add one of its own, and where
+/// the next page is must not be overlooked, however it is spelled.
+fn links(headers: &HeaderMap) -> Option<String> {
+    let fields: Vec<_> =
+        headers.get_all(LINK).iter().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
+    (!fields.is_empty()).then(|| fields.join(", "))
 }
 
 /// A header's text; what is not ASCII is no header we know.

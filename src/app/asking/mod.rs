@@ -19,6 +19,6 @@ fn fresh(host: &str, answer: &Answer) -> Result<Value, Trouble> {
 }
 
 /// Trouble about an answer whose document is not of the shape it should be.
-fn odd(host: &str, answer: &Answer, what: &str) -> Trouble {
+pub(super) fn odd(host: &str, answer: &Answer, what: &str) -> Trouble {
     Trouble::Odd { host: host.to_owned(), what: what.to_owned(), seen: Seen::of(answer) }
 }

@@ -86,6 +86,7 @@ impl Listing {
                 self.items.extend(items(page).ok_or_else(|| odd(host, answer, "the page is no list"))?);
                 (said.flatten(), answer.etag.clone())
             }
+            Reading::Unchanged if known.is_none() => return Err(odd(host, answer, "nothing was asked conditionally")),
             // What was said just now counts: a page may have been added behind one that did not change.
             Reading::Unchanged => (
                 said.unwrap_or_else(|| known.and_then(|page| page.next.clone())),
@@ -219,6 +220,13 @@ mod tests {
         assert!(error.to_string().contains("in a circle"), "{error}");
         let long = Pages::of(&["[1]"; PAGES + 5]).walk(&Validators::default()).unwrap();
         assert_eq!((long.items.len(), long.is_cut), (PAGES, true));
+    }
+
+    #[test]
+    fn a_page_that_was_not_asked_conditionally_is_not_taken_for_unchanged() {
+        let github = super::super::fixtures::Says::new(304, "");
+        let error = list(&github, "ghe.example", "/list", &Validators::default()).unwrap_err();
+        assert!(matches!(error, Trouble::Odd { .. }), "{error}");
     }
 
     #[test]

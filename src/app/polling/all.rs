@@ -34,6 +34,10 @@ impl App {
     /// # Errors
     /// The store did not answer for one of them; the others were polled.
     pub fn poll_all(&self) -> Result<Polled, StoreError> {
+        self.poll_each(false)
+    }
+
+    fn poll_each(&self, by_hand: bool) -> Result<Polled, StoreError> {
         let _one = self.cycle.lock().unwrap_or_else(PoisonError::into_inner);
         let sources = &self.settings().polling.sources;
         let next = AtomicUsize::new(0);
@@ -42,7 +46,7 @@ impl App {
             for _ in 0..AT_ONCE.min(sources.len()) {
                 scope.spawn(|| {
                     while let Some(source) = sources.get(next.fetch_add(1, Ordering::SeqCst)) {
-                        let cycle = self.poll(source);
+                        let cycle = self.poll(source, by_hand);
                         cycles.lock().unwrap_or_else(PoisonError::into_inner).push((source, cycle));
                     }
                 });
@@ -57,12 +61,13 @@ impl App {
         Ok(polled)
     }
 
-    /// Polls every source once, and asks at once for what events wait for: a cycle that a person asked for.
+    /// Polls every source once, and asks at once for what events wait for: a cycle that a person asked for, which only a
+    /// limit puts off.
     ///
     /// # Errors
     /// As [`App::poll_all`].
     pub fn poll_now(&self) -> Result<Polled, StoreError> {
-        let mut polled = self.poll_all()?;
+        let mut polled = self.poll_each(true)?;
         for _ in 0..LOOKS {
             let looked = self.look_at_waiting()?;
             for taken in looked.taken {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::round::{Round, number};
 use crate::app::asking::pages;
 use crate::domain::event::listed;
-use crate::domain::github::{Trouble, Validators};
+use crate::domain::github::{Seen, Trouble, Validators};
 use crate::domain::polling::{Watched, due};
 
 impl Round<'_> {
@@ -22,8 +22,8 @@ impl Round<'_> {
                     }
                     self.progress.heads.insert(number, next);
                 }
-                // A commit that is gone has no checks any more; another one is the head by now.
-                Err(Trouble::Gone { .. }) => {
+                // A commit that is gone has no checks any more (GitHub says 422 of it); another one is the head by now.
+                Err(Trouble::Gone { .. } | Trouble::Odd { seen: Seen { status: 422, .. }, .. }) => {
                     self.progress.heads.insert(number, Watched { settled: true, ..head });
                 }
                 Err(trouble @ Trouble::Refused { .. }) => {

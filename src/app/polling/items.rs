@@ -14,7 +14,7 @@ impl Round<'_> {
     /// An issue or pull request that a list shows as changed.
     pub(super) fn changed(&mut self, object: Value) {
         let Some(number) = number(&object, "number") else { return };
-        let is_pull = object.get("pull_request").is_some();
+        let is_pull = listed::is_pull(&object);
         let relevant = self.is_relevant(number, &object, is_pull);
         self.objects.insert(number, object.clone());
         if !relevant || self.is_stopped() {

@@ -52,19 +52,19 @@ pub struct Cycle {
 }
 
 impl App {
-    /// Polls `source` once, unless it is to be left alone now. The caller sees to it that a repository has one cycle at a
+    /// Polls `source` once, unless it is to be left alone now; `by_hand` says that a person asks for it. The caller sees to it that a repository has one cycle at a
     /// time, as [`App::poll_all`] does.
     ///
     /// # Errors
     /// The store did not answer; nothing that was not stored counts as read.
-    pub fn poll(&self, source: &Source) -> Result<Cycle, StoreError> {
+    pub fn poll(&self, source: &Source, by_hand: bool) -> Result<Cycle, StoreError> {
         let key = source.repository.key();
         let progress = self.parts.store.read(|tx| tx.poll(&key))?.unwrap_or_default();
-        if let Some(until) = self.held_off(source, &progress) {
+        if let Some(until) = self.held_off(source, &progress, by_hand) {
             let trouble = progress.pause.last.as_ref().map(|last| last.what.clone());
             return Ok(Cycle { paused: Some(until), trouble, ..Cycle::default() });
         }
-        let counted = Counted::new(self.parts.github.as_ref());
+        let counted = Counted::new(self.parts.github.as_ref(), self.parts.clock.as_ref());
         let (settings, followed) = (self.settings(), self.followed(source, &progress)?);
         let mut round = Round::new(source, &settings.policy, &counted, progress.clone(), followed, self.now());
         let read = round.read();
@@ -78,20 +78,20 @@ impl App {
     }
 
     /// Until when the repository is left alone: after trouble, or because only the reserve of the host's budget is left.
-    fn held_off(&self, source: &Source, progress: &Progress) -> Option<Time> {
+    fn held_off(&self, source: &Source, progress: &Progress, by_hand: bool) -> Option<Time> {
         let now = self.now();
-        progress.pause.holds(now).or_else(|| {
+        let pause = if by_hand { progress.pause.holds_people(now) } else { progress.pause.holds(now) };
+        pause.or_else(|| {
             let budgets = self.budgets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let budget = budgets.get(&source.repository.host().to_ascii_lowercase())?;
-            let spent = !budget.allows("core", Purpose::Background, now);
-            spent.then(|| budget.limits().map(|limit| limit.reset).max()).flatten()
+            budget.holds("core", Purpose::Background, now)
         })
     }
 
     fn note_limits(&self, host: &str, count: &Count) {
         let mut budgets = self.budgets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let budget = budgets.entry(host.to_ascii_lowercase()).or_default();
-        count.limits.iter().for_each(|limit| budget.note(limit));
+        count.limits.iter().for_each(|seen| budget.note(&seen.limit, seen.date, seen.now));
     }
 
     /// The items of the repository that are followed, under any of its names.
@@ -113,11 +113,11 @@ impl App {
         let now = self.now();
         match &trouble {
             None => progress.pause.succeeded(),
-            Some(trouble) => progress.pause.met(trouble, now, self.parts.ids.below(1000)),
+            Some(trouble) => progress.pause.met_in_part(trouble, now, self.parts.ids.below(1000)),
         }
         progress.cycled_at = Some(now);
         progress.polled_at = progress.polled_at.max(count.date.filter(|_| is_whole));
-        progress.offset = count.date.map(|date| (now.as_millis() - date.as_millis()) / 1000).or(progress.offset);
+        progress.offset = count.offset.or(progress.offset);
         (progress.requests, progress.unchanged) = (count.requests, count.unchanged);
         let mut cycle = Cycle {
             requests: count.requests,

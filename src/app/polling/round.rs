@@ -10,7 +10,7 @@ use crate::app::ingest::Arrival;
 use crate::domain::decide::Heard;
 use crate::domain::event::Content;
 use crate::domain::event::listed::{self, Listed};
-use crate::domain::github::{Trouble, Validators, repo_path};
+use crate::domain::github::{Trouble, Unsent, Validators, repo_path};
 use crate::domain::ids::DeliveryId;
 use crate::domain::log::{EventName, LogEntry};
 use crate::domain::policy::{Policy, SpawnPolicy};
@@ -38,6 +38,8 @@ pub(super) struct Round<'r> {
     found: Found,
     /// Items of which something could not be read: they have to wait for the next cycle.
     failed: BTreeSet<u64>,
+    /// Items about which there was no answer at all.
+    unanswered: BTreeSet<u64>,
     /// After this nothing more is asked in this cycle.
     stopped: Option<Trouble>,
     /// What went wrong with a part, while the rest went on.
@@ -92,6 +94,7 @@ impl<'r> Round<'r> {
             open_pulls,
             found,
             failed,
+            unanswered: BTreeSet::new(),
             stopped,
             trouble,
             log,
@@ -174,7 +177,7 @@ impl<'r> Round<'r> {
             date = date.or(listing.date);
             let mut moved = false;
             for entry in listing.items {
-                let (Some(id), Some(at)) = (number(&entry, key), time(&entry, "updated_at")) else { continue };
+                let (Some(id), Some(at)) = (number(&entry, key), listed::changed_at(&entry)) else { continue };
                 if known.cursor.is_news(id, at) && handled.get(&id).is_none_or(|handled| *handled < at) {
                     handled.insert(id, at);
                     news.insert(id, entry);
@@ -189,10 +192,10 @@ impl<'r> Round<'r> {
         }
         let mut handled: Vec<(Time, u64)> = handled.into_iter().map(|(id, at)| (at, id)).collect();
         handled.sort_unstable();
-        handled.iter().for_each(|(at, id)| next.cursor.handled(*id, *at));
+        handled.iter().for_each(|(at, id)| next.cursor.handled(*id, *at, date));
         next.cursor.read_whole(date.unwrap_or(since));
         let mut news: Vec<Value> = news.into_values().collect();
-        news.sort_by_key(|entry| time(entry, "updated_at"));
+        news.sort_by_key(listed::changed_at);
         Ok((news, next))
     }
 
@@ -286,8 +289,8 @@ impl<'r> Round<'r> {
         self.trouble.get_or_insert(trouble);
     }
 
-    /// One item could not be read: it is asked for again, and holds up no other. A limit, or a host that does not answer,
-    /// ends the cycle.
+    /// One item could not be read: it is asked for again, and holds up no other. A limit ends the cycle, and so does a host
+    /// that leaves a second item without an answer: with the first it may be the item.
     pub(super) fn item_failed(&mut self, number: u64, trouble: Trouble) {
         self.failed.insert(number);
         let tries = self.progress.again.entry(number).or_default();
@@ -303,7 +306,15 @@ impl<'r> Round<'r> {
             entry = entry.with("workItem", item.to_string());
         }
         self.log.push(entry.with_some("gaveUp", gave_up.then_some(true)));
-        if matches!(trouble, Trouble::Limited { .. } | Trouble::Unsent(_)) {
+        let ends = match &trouble {
+            Trouble::Limited { .. } | Trouble::Unsent(Unsent::NoToken { .. } | Unsent::UnknownHost { .. }) => true,
+            Trouble::Unsent(Unsent::Unreachable { .. }) => {
+                self.unanswered.insert(number);
+                self.unanswered.len() > 1
+            }
+            _ => false,
+        };
+        if ends {
             self.stopped.get_or_insert(trouble);
         }
     }

@@ -29,7 +29,7 @@ impl Round<'_> {
             let listed = listed::comment(&self.payload(), &object, &comment);
             self.found_said(&listed, &id("c", &comment), Heard::TakenOver);
         }
-        if object.get("pull_request").is_none() {
+        if !listed::is_pull(&object) {
             return self.find_pulls(number);
         }
         let Some(pull) = self.pull(number)? else { return Ok(()) };

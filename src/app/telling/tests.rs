@@ -272,6 +272,35 @@ fn a_limit_holds_the_whole_host_and_costs_no_try() {
 }
 
 #[test]
+fn q08_a_limit_without_an_end_holds_longer_each_time() {
+    let world = World::new();
+    world.words("c1", "one");
+    let limited = || answers(429);
+    for least in [60, 120, 240] {
+        world.github.fails([limited()]);
+        let Told::Nothing(Some(until)) = world.tell() else { panic!("it is limited") };
+        assert_eq!(until, world.app.now().plus_seconds(least));
+        world.later(least);
+    }
+    assert_eq!(world.tell(), Told::Nothing(None));
+    world.words("c2", "two");
+    world.github.fails([limited()]);
+    assert_eq!(world.tell(), Told::Nothing(Some(world.app.now().plus_seconds(60))), "a success ends it");
+}
+
+#[test]
+fn what_does_not_show_the_ticket_is_not_taken_for_a_ticket_without_our_comment() {
+    for (status, body) in [(200, ""), (204, ""), (304, ""), (200, "{}")] {
+        let world = World::new();
+        world.words("c1", "text");
+        let said = Answer { status, body: body.into(), ..Answer::default() };
+        world.github.fails([Fault::Answers(Box::new(said))]);
+        assert!(matches!(world.next(), Told::Failed(_)), "{status} {body}");
+        assert_eq!(world.github.comments().len(), 0, "{status} {body}");
+    }
+}
+
+#[test]
 fn no_permission_and_what_is_gone_end_with_a_line_in_the_log() {
     for status in [401, 403, 404, 410, 422] {
         let world = World::new();

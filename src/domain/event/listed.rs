@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::domain::time::Time;
+
 /// Something listed, as a webhook would have told it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
@@ -26,7 +28,7 @@ pub fn review_comment(repository: &Value, pull_request: &Value, comment: &Value)
 }
 
 fn said(name: &'static str, repository: &Value, about: (&str, &Value), comment: &Value) -> Listed {
-    let (created, updated) = (comment.get("created_at"), comment.get("updated_at"));
+    let (created, updated) = (comment.get("created_at"), comment.get("updated_at").filter(|at| !at.is_null()));
     let action = if updated.is_none() || updated == created { "created" } else { "edited" };
     let mut payload = payload(action, repository, comment.get("user"));
     payload.insert(about.0.to_owned(), about.1.clone());
@@ -88,9 +90,40 @@ fn payload(action: &str, repository: &Value, sender: Option<&Value>) -> Map<Stri
     payload
 }
 
+/// Whether what a list of issues shows is a pull request.
+pub fn is_pull(object: &Value) -> bool {
+    object.get("pull_request").is_some_and(|mark| !mark.is_null())
+}
+
+/// When something listed changed last; what does not say so has not changed since it was made.
+pub fn changed_at(entry: &Value) -> Option<Time> {
+    let time = |key: &str| Time::parse(entry.get(key)?.as_str()?).ok();
+    time("updated_at").or_else(|| time("created_at"))
+}
+
 /// The number of the issue or pull request that a listed comment belongs to: the end of its `issue_url` or
 /// `pull_request_url`.
 pub fn number_of(comment: &Value) -> Option<u64> {
     let url = ["issue_url", "pull_request_url"].iter().find_map(|key| comment.get(key)?.as_str())?;
     url.rsplit('/').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_without_a_value_says_no_more_than_none() {
+        assert!(!is_pull(&json!({"number": 7})) && !is_pull(&json!({"number": 7, "pull_request": null})));
+        assert!(is_pull(&json!({"number": 7, "pull_request": {}})));
+        let changed = |entry: Value| changed_at(&entry).map(|at| at.to_string());
+        let (made, later) = ("2026-03-02T08:15:30Z", "2026-03-02T08:15:31Z");
+        assert_eq!(changed(json!({"created_at": made, "updated_at": null})).as_deref(), Some(made));
+        assert_eq!(changed(json!({"created_at": made, "updated_at": later})).as_deref(), Some(later));
+        assert_eq!(changed(json!({"created_at": null})), None);
+        let action = |said: Value| comment(&Value::Null, &Value::Null, &said).payload["action"].clone();
+        assert_eq!(action(json!({"created_at": "a", "updated_at": null})), "created");
+        assert_eq!(action(json!({"created_at": "a", "updated_at": "a"})), "created");
+        assert_eq!(action(json!({"created_at": "a", "updated_at": "b"})), "edited");
+    }
 }

@@ -10,7 +10,7 @@ impl Answer {
         let date = header("date").and_then(http_date);
         Self {
             status,
-            etag: text("etag"),
+            etag: text("etag").filter(|etag| is_validator(etag)),
             link: text("link"),
             date,
             retry_after: header("retry-after").and_then(|value| seconds(value, date)),
@@ -31,7 +31,11 @@ pub fn http_date(text: &str) -> Option<Time> {
 /// `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3), which says something only beside the host's own date.
 fn seconds(value: &str, date: Option<Time>) -> Option<u64> {
     let value = value.trim();
-    value.parse().ok().or_else(|| {
+    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More than can be counted is long enough.
+        return Some(value.parse().unwrap_or(u64::MAX));
+    }
+    None.or_else(|| {
         let wait = http_date(value)?.as_millis() - date?.as_millis();
         Some(u64::try_from(wait).unwrap_or(0).div_ceil(1000))
     })
@@ -40,13 +44,22 @@ fn seconds(value: &str, date: Option<Time>) -> Option<u64> {
 fn limit<'h>(header: &impl Fn(&str) -> Option<&'h str>) -> Option<Limit> {
     let number = |name: &str| header(name)?.trim().parse::<u64>().ok();
     let remaining = number("x-ratelimit-remaining")?;
-    let reset = i64::try_from(number("x-ratelimit-reset")?).ok()?.checked_mul(1000)?;
+    let reset = number("x-ratelimit-reset").and_then(|reset| i64::try_from(reset).ok()?.checked_mul(1000));
+    // That nothing remains is said all the same when nobody can read until when.
+    let reset = reset.or((remaining == 0).then_some(0))?;
     Some(Limit {
         limit: number("x-ratelimit-limit").unwrap_or(remaining),
         remaining,
         reset: Time::from_millis(reset),
         resource: header("x-ratelimit-resource").unwrap_or("core").to_owned(),
     })
+}
+
+/// Whether an `ETag` can be sent back as `If-None-Match`: an entity tag (RFC 9110, section 8.8.3). An empty one says
+/// nothing, and `*` would have everything answered as unchanged.
+fn is_validator(etag: &str) -> bool {
+    let tag = etag.strip_prefix("W/").unwrap_or(etag);
+    tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"') && tag.matches('"').count() == 2
 }
 
 #[cfg(test)]
@@ -79,6 +92,29 @@ mod tests {
         ] {
             let read = answer(&headers);
             assert_eq!((read.date, read.retry_after, read.limit), (None, None, None), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_wait_too_long_to_count_is_long_and_a_window_without_a_readable_end_is_spent_all_the_same() {
+        assert_eq!(answer(&[("retry-after", "99999999999999999999999")]).retry_after, Some(u64::MAX));
+        for value in ["", "+30", "1.5", "-1", "0x10"] {
+            assert_eq!(answer(&[("retry-after", value)]).retry_after, None, "{value}");
+        }
+        for reset in ["-5", "", "99999999999999999999999", "9223372036854775807", "soon"] {
+            let spent = answer(&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", reset)]).limit.unwrap();
+            assert_eq!((spent.remaining, spent.reset), (0, Time::from_millis(0)), "{reset}");
+            assert_eq!(answer(&[("x-ratelimit-remaining", "1"), ("x-ratelimit-reset", reset)]).limit, None);
+        }
+    }
+
+    #[test]
+    fn an_etag_that_is_no_entity_tag_is_not_sent_back() {
+        for etag in ["\"\"", "\"abc\"", "W/\"abc\""] {
+            assert_eq!(answer(&[("etag", etag)]).etag.as_deref(), Some(etag));
+        }
+        for etag in ["", "*", "abc", "\"", "W/", "W/\"", "\"a\", \"b\"", "w/\"a\""] {
+            assert_eq!(answer(&[("etag", etag)]).etag, None, "{etag}");
         }
     }
 }

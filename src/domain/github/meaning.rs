@@ -49,9 +49,14 @@ fn trouble(host: &str, answer: &Answer) -> Trouble {
             None => Trouble::Refused { host: host_name, why: Refusal::Permission(said(&message)), seen },
         },
         401 => Trouble::Refused { host: host_name, why: Refusal::Token, seen },
+        // Out of order for as long as it says.
+        503 if answer.retry_after.is_some_and(|seconds| seconds > 0) => {
+            let until = Until::In(answer.retry_after.unwrap_or(0));
+            Trouble::Limited { host: host_name, until, seen }
+        }
         // 451: taken down for legal reasons.
         404 | 410 | 451 => Trouble::Gone { host: host_name, seen },
-        500..=599 => outage(host, answer),
+        408 | 500..=599 => outage(host, answer),
         _ => {
             let what = if message.is_empty() { "nothing is said about it".to_owned() } else { said(&message) };
             Trouble::Odd { host: host_name, what, seen }
@@ -78,6 +83,8 @@ fn limited(answer: &Answer, message: &str) -> Option<Until> {
 pub(super) fn spent(answer: &Answer) -> Option<Until> {
     let limit = answer.limit.as_ref().filter(|limit| limit.remaining == 0)?;
     Some(match answer.date {
+        // An end that nobody could read.
+        _ if limit.reset.as_millis() == 0 => Until::Unsaid,
         // The span is the same on every clock.
         Some(date) => Until::In(u64::try_from(limit.reset.as_millis() - date.as_millis()).unwrap_or(0).div_ceil(1000)),
         None => Until::At(limit.reset),
@@ -143,6 +150,7 @@ pub(super) mod tests {
     #[case(200, "{\"a\":\"cut \\ud83d\"}", "{\"a\":\"cut \u{fffd}\"}")]
     #[case(500, "{\"message\":\"x\"}", "outage")]
     #[case(504, "", "outage")]
+    #[case(408, "", "outage")]
     #[case(401, "{\"message\":\"Bad credentials\"}", "refused Token")]
     #[case(403, "<html>", "refused Permission(\"\")")]
     #[case(403, "{\"message\":\"API rate limit exceeded for user ID 1.\"}", "limited Unsaid")]
@@ -192,11 +200,16 @@ pub(super) mod tests {
         let reset = Time::parse("2026-01-01T01:00:00Z").unwrap();
         let limit = |remaining| Some(Limit { limit: 5000, remaining, reset, resource: "core".into() });
         let refused = || answer(403, "{\"message\":\"no\"}");
+        let unread = limit(0).map(|limit| Limit { reset: Time::from_millis(0), ..limit });
         for (answer, want) in [
             (Answer { retry_after: Some(7), limit: limit(0), ..refused() }, "limited In(7)"),
             (Answer { limit: limit(0), date, ..refused() }, "limited In(3600)"),
             (Answer { limit: limit(0), ..refused() }, "limited At(Time(1767229200000))"),
             (Answer { limit: limit(1), date, ..refused() }, "refused Permission(\"no\")"),
+            (Answer { retry_after: Some(600), ..answer(503, "<html>") }, "limited In(600)"),
+            (Answer { retry_after: Some(0), ..answer(503, "<html>") }, "outage"),
+            (Answer { retry_after: Some(600), ..answer(502, "<html>") }, "outage"),
+            (Answer { limit: unread, date, ..refused() }, "limited Unsaid"),
         ] {
             assert_eq!(kind(&read("h", &answer)), want);
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Trouble, Unsent};
+use super::{Refusal, Trouble, Unsent};
 use crate::domain::time::Time;
 
 /// First and longest wait after a limit whose end is not said, seconds. GitHub asks for at least a minute.
@@ -21,7 +21,7 @@ pub struct Pause {
     pub until: Option<Time>,
     /// Limits since the last success.
     pub limits: u32,
-    /// Outages since the last success.
+    /// Outages since the last success, and times that the repository was not seen.
     pub outages: u32,
     /// What went wrong last, until the next success.
     pub last: Option<LastTrouble>,
@@ -42,9 +42,16 @@ pub struct LastTrouble {
 }
 
 impl Pause {
-    /// Until when nothing is to be asked; `None` when it may be asked now.
+    /// Until when nothing is to be asked; `None` when it may be asked now. A pause longer than any we make is of a clock
+    /// that was set back since, and holds nothing.
     pub fn holds(&self, now: Time) -> Option<Time> {
-        self.until.filter(|until| *until > now)
+        self.until.filter(|until| now < *until && *until <= now.plus_seconds(LONGEST))
+    }
+
+    /// Until when a person who asks for a cycle has to wait, too: the host said so. An outage may be over, and what a
+    /// token may not see may be allowed by now.
+    pub fn holds_people(&self, now: Time) -> Option<Time> {
+        self.holds(now).filter(|_| self.limits > 0)
     }
 
     /// Everything was answered.
@@ -55,7 +62,19 @@ impl Pause {
     /// Something went wrong at `now`. `jitter` is 0 to 999 and lengthens a wait by up to a quarter, within its longest,
     /// so that what failed together does not come back together.
     pub fn met(&mut self, trouble: &Trouble, now: Time, jitter: u64) {
-        let kind = Kind::of(trouble);
+        self.note(Kind::of(trouble), trouble, now, jitter);
+    }
+
+    /// As [`Pause::met`], where only a part was not answered: the rest of what is not seen is asked for all the same.
+    pub fn met_in_part(&mut self, trouble: &Trouble, now: Time, jitter: u64) {
+        let kind = match trouble {
+            Trouble::Refused { .. } => Kind::NoWait,
+            trouble => Kind::of(trouble),
+        };
+        self.note(kind, trouble, now, jitter);
+    }
+
+    fn note(&mut self, kind: Kind, trouble: &Trouble, now: Time, jitter: u64) {
         let wait = match kind {
             Kind::Limit { said } => {
                 self.limits = self.limits.saturating_add(1);
@@ -99,7 +118,9 @@ impl Kind {
         match trouble {
             Trouble::Limited { until: super::Until::Unsaid, .. } => Self::Limit { said: None },
             Trouble::Limited { until, .. } => Self::Limit { said: Some(*until) },
-            Trouble::Outage { .. }
+            // P22: it may have been deleted, and nobody will ever say so.
+            Trouble::Refused { why: Refusal::Invisible, .. }
+            | Trouble::Outage { .. }
             | Trouble::Odd { .. }
             | Trouble::Unsent(Unsent::Unreachable { .. } | Unsent::TooLarge { .. }) => Self::Outage,
             Trouble::Refused { .. }
@@ -200,6 +221,34 @@ mod tests {
         pause.met(&trouble(include_str!("../../../tests/data/Q13-502-html.http")), now, 0);
         pause.met(&trouble(include_str!("../../../tests/data/Q10-403-permission.http")), now, 0);
         assert_eq!(pause.holds(now), Some(Time::from_millis(600_000)));
+    }
+
+    #[test]
+    fn p22_a_repository_that_is_not_seen_is_asked_for_less_and_less_and_a_part_of_one_is_no_pause() {
+        let gone = trouble("HTTP/1.1 404 Not Found\n\n{\"message\":\"Not Found\"}").of_repository();
+        assert_eq!(waits(&gone, 9, 0), [10, 20, 40, 80, 160, 320, 640, 900, 900]);
+        let (mut pause, now) = (Pause::default(), Time::from_millis(0));
+        pause.met_in_part(&gone, now, 0);
+        assert_eq!((pause.holds(now), pause.last.is_some()), (None, true));
+        pause.met_in_part(&limited(Until::In(600)), now, 0);
+        assert_eq!(pause.holds(now), Some(Time::from_millis(600_000)));
+    }
+
+    #[test]
+    fn a_person_waits_for_a_limit_and_for_nothing_else() {
+        let (mut pause, now) = (Pause::default(), Time::from_millis(0));
+        pause.met(&trouble(include_str!("../../../tests/data/Q13-502-html.http")), now, 0);
+        assert!(pause.holds(now).is_some() && pause.holds_people(now).is_none());
+        pause.met(&limited(Until::In(600)), now, 0);
+        assert_eq!(pause.holds_people(now), Some(Time::from_millis(600_000)));
+    }
+
+    #[test]
+    fn a_pause_of_a_clock_that_was_set_back_holds_nothing() {
+        let (mut pause, ahead) = (Pause::default(), Time::from_millis(0).plus_seconds(10 * LONGEST));
+        pause.met(&limited(Until::In(u64::MAX)), ahead, 0);
+        assert!(pause.holds(ahead).is_some());
+        assert_eq!(pause.holds(Time::from_millis(0)), None);
     }
 
     #[test]

@@ -12,8 +12,8 @@ const SAID: usize = 200;
 /// Why a question has no usable answer. Says host, status and request id; never a token or a page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
-    /// Asked too often: nothing is to be asked before `until`.
-    #[error("`{host}` limits how often it is asked{seen}")]
+    /// Asked too often, or closed for a while that it names: nothing is to be asked before `until`.
+    #[error("`{host}` {}{seen}", if seen.status == 503 { "asks to be left alone for a while" } else { "limits how often it is asked" })]
     Limited {
         /// Who.
         host: String,

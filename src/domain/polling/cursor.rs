@@ -54,10 +54,12 @@ impl Cursor {
         self.seen.get(&id).is_none_or(|seen| *seen < updated_at)
     }
 
-    /// An entry is handled. What lies before the overlap is forgotten: nobody asks for it again.
-    pub fn handled(&mut self, id: u64, updated_at: Time) {
-        self.rests &= self.at >= Some(updated_at);
-        self.at = self.at.max(Some(updated_at));
+    /// An entry is handled. What lies before the overlap is forgotten: nobody asks for it again. A time after `clock`,
+    /// GitHub's own, leads nobody past what is still to come.
+    pub fn handled(&mut self, id: u64, updated_at: Time, clock: Option<Time>) {
+        let seen = clock.map_or(updated_at, |clock| updated_at.min(clock.whole_seconds()));
+        self.rests &= self.at >= Some(seen);
+        self.at = self.at.max(Some(seen));
         self.seen.insert(id, updated_at);
         if let Some(since) = self.overlap() {
             self.seen.retain(|_, at| *at >= since);
@@ -78,7 +80,7 @@ mod tests {
     #[test]
     fn q01_entries_of_one_second_are_told_apart_by_their_ids() {
         let mut cursor = Cursor::beginning(at(0));
-        cursor.handled(1, at(5));
+        cursor.handled(1, at(5), None);
         assert!(cursor.is_news(2, at(5)) && cursor.is_news(3, at(5)) && !cursor.is_news(1, at(5)));
         assert!(cursor.since() < Some(at(5)), "the same second is asked for again");
     }
@@ -86,23 +88,36 @@ mod tests {
     #[test]
     fn a_list_that_rests_is_asked_for_its_latest_second_only() {
         let mut cursor = Cursor::beginning(at(0));
-        cursor.handled(1, at(5));
+        cursor.handled(1, at(5), None);
         cursor.read_whole(at(4 + OVERLAP_SECONDS));
         assert_eq!(cursor.since(), Some(at(5 - OVERLAP_SECONDS)), "a replica may still lag");
         cursor.read_whole(at(5 + OVERLAP_SECONDS));
         assert_eq!(cursor.since(), Some(at(5)));
-        cursor.handled(2, at(5));
+        cursor.handled(2, at(5), None);
         assert_eq!(cursor.since(), Some(at(5)), "in the same second");
-        cursor.handled(3, at(1000));
+        cursor.handled(3, at(1000), None);
         assert_eq!(cursor.since(), Some(at(1000 - OVERLAP_SECONDS)));
     }
 
     #[test]
     fn what_changed_again_is_news() {
         let mut cursor = Cursor::beginning(at(0));
-        cursor.handled(1, at(5));
+        cursor.handled(1, at(5), None);
         assert!(cursor.is_news(1, at(6)));
         assert!(!cursor.is_news(1, at(4)), "a replica that lags shows what was handled before");
+    }
+
+    #[test]
+    fn an_entry_of_the_far_future_does_not_lead_past_what_is_still_to_come() {
+        let mut cursor = Cursor::beginning(at(0));
+        let clock = Some(at(10));
+        cursor.handled(1, at(1_000_000_000), clock);
+        assert_eq!(cursor.at(), Some(at(10)));
+        assert!(!cursor.is_news(1, at(1_000_000_000)) && cursor.is_news(2, at(11)));
+        cursor.handled(2, at(11), Some(at(12)));
+        cursor.read_whole(at(11 + OVERLAP_SECONDS));
+        assert_eq!(cursor.since(), Some(at(11)), "it rests all the same");
+        assert!(!cursor.is_news(1, at(1_000_000_000)), "and is not handled again");
     }
 
     proptest! {
@@ -113,7 +128,7 @@ mod tests {
             for (id, second) in (1..).zip(&times) {
                 prop_assert!(cursor.since() <= Some(at(*second)));
                 prop_assert!(cursor.is_news(id, at(*second)));
-                cursor.handled(id, at(*second));
+                cursor.handled(id, at(*second), None);
             }
             for (id, second) in (1..).zip(&times) {
                 prop_assert!(!cursor.is_news(id, at(*second)));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Spot, What};
-use crate::domain::github::{Answer, Reading, Request, Trouble, Unsent, read, repo_path};
+use crate::domain::github::{Answer, Reading, Request, Seen, Trouble, Unsent, read, repo_path};
 use crate::domain::reference::WorkItemRef;
 use crate::domain::time::Time;
 
@@ -55,6 +55,8 @@ pub enum Untold {
     Limited {
         /// Until when.
         until: Time,
+        /// What was said.
+        trouble: Trouble,
     },
     /// It may work later; whether it was done, nobody knows.
     Outage(Trouble),
@@ -78,16 +80,44 @@ pub fn heard(host: &str, answer: &Result<Answer, Unsent>, now: Time) -> Result<V
     match answer.and_then(|answer| read(host, answer)) {
         Ok(Reading::Fresh(document)) => Ok(document),
         // Nothing was asked conditionally, so something between here and there answered.
-        Ok(Reading::Unchanged) => Ok(Value::Null),
+        Ok(Reading::Unchanged) => Err(Untold::Outage(odd(host, 304, "nothing was asked conditionally"))),
         Err(trouble) => Err(untold(trouble, now)),
     }
+}
+
+/// As [`heard`], of a list of comments: what is none says nothing of what is there.
+///
+/// # Errors
+/// As [`heard`].
+pub fn heard_page(host: &str, answer: &Result<Answer, Unsent>, now: Time) -> Result<Value, Untold> {
+    let page = heard(host, answer, now)?;
+    let status = answer.as_ref().map_or(0, |answer| answer.status);
+    if page.is_array() { Ok(page) } else { Err(Untold::Outage(odd(host, status, "the page is no list"))) }
+}
+
+/// As [`heard`], of a comment that was posted: only a comment shows that it stands there.
+///
+/// # Errors
+/// As [`heard`].
+pub fn heard_comment(host: &str, answer: &Result<Answer, Unsent>, now: Time) -> Result<Value, Untold> {
+    let made = heard(host, answer, now)?;
+    let status = answer.as_ref().map_or(0, |answer| answer.status);
+    if made["id"].is_u64() || made["node_id"].is_string() {
+        Ok(made)
+    } else {
+        Err(Untold::Outage(odd(host, status, "it is no comment")))
+    }
+}
+
+fn odd(host: &str, status: u16, what: &str) -> Trouble {
+    Trouble::Odd { host: host.to_owned(), what: what.to_owned(), seen: Seen { status, request_id: None } }
 }
 
 fn untold(trouble: Trouble, now: Time) -> Untold {
     match trouble {
         Trouble::Limited { until, .. } => {
             let until = until.at(now).unwrap_or_else(|| now.plus_seconds(WAIT));
-            Untold::Limited { until: until.clamp(now.plus_seconds(1), now.plus_seconds(LONGEST)) }
+            Untold::Limited { until: until.clamp(now.plus_seconds(1), now.plus_seconds(LONGEST)), trouble }
         }
         trouble @ (Trouble::Outage { .. } | Trouble::Unsent(Unsent::Unreachable { .. } | Unsent::TooLarge { .. })) => {
             Untold::Outage(trouble)

@@ -18,7 +18,7 @@ mod body;
 mod tests;
 mod words;
 
-pub use asked::{Untold, found, heard, look_up, posted, put};
+pub use asked::{Untold, found, heard, heard_comment, heard_page, look_up, posted, put};
 pub use body::{BodyProblem, CommentBody, MAX_CHARACTERS};
 pub use words::{Lost, announcement, echo, refusal, two_words};
 

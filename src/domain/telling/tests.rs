@@ -170,6 +170,21 @@ fn ours_is_found_by_its_marker() {
 }
 
 #[test]
+fn an_answer_that_is_no_answer_to_what_was_asked_tells_nothing() {
+    let outage = |heard: Result<serde_json::Value, Untold>| matches!(heard, Err(Untold::Outage(_)));
+    for (status, body) in [(304, ""), (200, ""), (204, ""), (200, "{}"), (200, r#"{"message":"x"}"#), (200, "null")] {
+        let answer = Ok(answer(status, body));
+        assert!(outage(heard_page("h", &answer, NOW)), "{answer:?}");
+        assert!(outage(heard_comment("h", &answer, NOW)), "{answer:?}");
+    }
+    assert!(outage(heard("h", &Ok(answer(304, "")), NOW)));
+    assert!(outage(heard_comment("h", &Ok(answer(200, "[]")), NOW)));
+    assert_eq!(heard_page("h", &Ok(answer(200, "[null]")), NOW), Ok(json!([null])));
+    assert_eq!(found(&json!([null]), "m"), None);
+    assert!(heard_comment("h", &Ok(answer(201, r#"{"id":1}"#)), NOW).is_ok());
+}
+
+#[test]
 fn limits_wait_outages_are_tried_again_and_what_may_not_be_ends() {
     let limit = |remaining| Limit { limit: 5000, remaining, reset: NOW.plus_seconds(900), resource: "core".into() };
     let heard = |answer: Answer| heard("h", &Ok(answer), NOW);
@@ -181,7 +196,8 @@ fn limits_wait_outages_are_tried_again_and_what_may_not_be_ends() {
         (Answer { retry_after: Some(u64::MAX), ..answer(429, "") }, 3 * 3600),
     ];
     for (answer, seconds) in waits {
-        assert_eq!(heard(answer.clone()), Err(Untold::Limited { until: NOW.plus_seconds(seconds) }), "{answer:?}");
+        let Err(Untold::Limited { until, .. }) = heard(answer.clone()) else { panic!("{answer:?}") };
+        assert_eq!(until, NOW.plus_seconds(seconds), "{answer:?}");
     }
     assert_eq!(heard(answer(201, r#"{"id":1}"#)), Ok(json!({"id": 1})));
     for outage in [answer(500, ""), answer(502, "<html>"), answer(201, "<html>a portal</html>")] {

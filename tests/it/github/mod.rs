@@ -9,3 +9,4 @@ mod fake_hooks;
 mod fake_server;
 mod places;
 mod tokens;
+mod wire;

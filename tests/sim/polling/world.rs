@@ -278,7 +278,7 @@ impl World {
 
     /// Whether the cycle read everything.
     fn poll(&self, source: &Source) -> bool {
-        let cycle = self.app().poll(source);
+        let cycle = self.app().poll(source, false);
         self.note(|| format!("poll {}: {cycle:?}", source.repository));
         cycle.is_ok_and(|cycle| cycle.paused.is_none() && cycle.trouble.is_none())
     }
