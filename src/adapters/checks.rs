@@ -5,18 +5,20 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
-use super::processes;
-use crate::domain::ports::{Checked, Checks};
+use super::limited::{self, Stopped};
+use crate::domain::ports::{Checked, Checks, Limits};
 use crate::domain::reference::hex;
 
 /// How much of the end of what was printed is kept, bytes.
 const TAIL: u64 = 2048;
-/// Exit code of a command that ran out of time.
+/// How much may be printed, bytes: a command that prints for ever is not to fill the disk until its time is over.
+const OUTPUT_LIMIT: u64 = 64 << 20;
+/// Exit code of a command that ran out of time, or printed too much.
 pub(super) const OUT_OF_TIME: i64 = 124;
 /// Exit code of a command that could not be run.
 pub(super) const NOT_RUN: i64 = 127;
@@ -25,29 +27,20 @@ pub(super) const NOT_RUN: i64 = 127;
 #[derive(Debug)]
 pub struct CheckRunner {
     root: PathBuf,
+    output_limit: u64,
 }
 
 impl CheckRunner {
     /// In this folder.
     pub const fn new(root: PathBuf) -> Self {
-        Self { root }
+        Self { root, output_limit: OUTPUT_LIMIT }
     }
 
-    fn run_into(&self, argv: &[String], limit: Duration, output: &File) -> io::Result<i64> {
+    fn run_into(&self, argv: &[String], limits: Limits, output: &File) -> io::Result<(i64, Stopped)> {
         let mut child = command(&self.root, argv, output)?.spawn()?;
-        let (pid, (ended, end)) = (child.id(), mpsc::channel());
-        std::thread::Builder::new().name("check".into()).spawn(move || {
-            // Nobody listens any more when the limit has passed.
-            let _ = ended.send(child.wait());
-        })?;
-        match end.recv_timeout(limit) {
-            Ok(status) => status.map(|status| code(&status)),
-            Err(_) => {
-                processes::kill_group(pid);
-                let _ = end.recv();
-                Ok(OUT_OF_TIME)
-            }
-        }
+        let (status, stopped) = limited::run_out(&mut child, output, limits, &AtomicBool::new(false))?;
+        let by_itself = stopped == Stopped::ByItself;
+        Ok((if by_itself { code(&status) } else { OUT_OF_TIME }, stopped))
     }
 }
 
@@ -69,8 +62,12 @@ impl Checks for CheckRunner {
     fn run(&self, argv: &[String], limit: Duration) -> Checked {
         let begun = Instant::now();
         let ran = tempfile::tempfile().and_then(|output| {
-            let exit_code = self.run_into(argv, limit, &output)?;
-            let (output_digest, output_tail) = read(output)?;
+            let limits = Limits { time: limit, output: self.output_limit };
+            let (exit_code, stopped) = self.run_into(argv, limits, &output)?;
+            let (output_digest, mut output_tail) = read(output)?;
+            if stopped == Stopped::TooMuch {
+                output_tail += &format!("\n(it printed more than {} bytes)", limits.output);
+            }
             Ok((exit_code, output_digest, output_tail))
         });
         let (exit_code, output_digest, output_tail) = ran.unwrap_or_else(|error| {
@@ -129,5 +126,31 @@ mod tests {
         let late = ran(&["sh", "-c", "sleep 60 & wait"], 100);
         assert_eq!(late.exit_code, OUT_OF_TIME);
         assert!(late.duration_ms < 30_000);
+    }
+    #[test]
+    fn a_command_that_prints_for_ever_is_ended_long_before_its_time() {
+        let runner = CheckRunner { root: std::env::temp_dir(), output_limit: 100_000 };
+        let loud = runner.run(&["yes".to_owned()], Duration::from_secs(60));
+        assert_eq!(loud.exit_code, OUT_OF_TIME);
+        assert!(loud.output_tail.ends_with("(it printed more than 100000 bytes)"), "{}", loud.output_tail);
+        assert!(loud.duration_ms < 30_000);
+        let whole = ["sh", "-c", "head -c 100001 /dev/zero"].map(str::to_owned);
+        assert_eq!(
+            runner.run(&whole, Duration::from_secs(60)).exit_code,
+            OUT_OF_TIME,
+            "it had printed it when it ended"
+        );
+    }
+
+    #[test]
+    fn what_a_command_leaves_running_ends_with_it() {
+        let left = ran(&["sh", "-c", "sleep 60 & echo $!"], 10_000);
+        assert_eq!(left.exit_code, 0);
+        let pid: u32 = left.output_tail.trim().parse().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while super::super::processes::start_time(pid).is_some() {
+            assert!(Instant::now() < deadline, "{pid} is still there");
+            std::thread::yield_now();
+        }
     }
 }

@@ -14,6 +14,7 @@ pub mod github;
 mod groups;
 pub mod harness_files;
 pub mod hosts;
+mod limited;
 pub mod owner_file;
 pub mod places;
 pub mod portable_files;

@@ -7,20 +7,18 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::Child;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use sha2::{Digest as _, Sha256};
 
 use super::checks::{self, NOT_RUN, OUT_OF_TIME};
 use super::git::{WorkTree, pieces};
-use super::processes;
+use super::limited::{self, Stopped};
 use super::project::ProjectTree;
-use crate::domain::evolve::{Bench, Limits, Ran, Workbench};
+use crate::domain::evolve::{Bench, Ran, Workbench};
+use crate::domain::ports::Limits;
 use crate::domain::reference::hex;
 use crate::domain::run::{ProjectError, ProjectFacts as _};
 
@@ -28,8 +26,6 @@ use crate::domain::run::{ProjectError, ProjectFacts as _};
 const LIMIT: Duration = Duration::from_secs(300);
 /// How the folders begin that are made under the temporary folder.
 const PREFIX: &str = "the-loop-candidate-";
-/// How often it is looked whether a suite has printed too much.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// Makes working trees of one project.
 #[derive(Debug)]
@@ -198,20 +194,20 @@ impl Side {
         }
         let mut child = command.spawn()?;
         left::note_suite(self.own.folder.path(), child.id());
-        let stopped = self.wait(&child, &output, limits);
-        // What it started and left running would go on in a folder that is gone, and print into the other side.
-        processes::kill_group(child.id());
-        let status = child.wait()?;
+        let ran = limited::run_out(&mut child, &output, limits, &self.is_over);
         left::forget_suite(self.own.folder.path());
+        let (status, stopped) = ran?;
         let mut printed = Vec::new();
         std::io::Seek::rewind(&mut output)?;
         std::io::Read::read_to_end(&mut std::io::Read::take(&output, limits.output), &mut printed)?;
-        let ended = match stopped? {
-            Stopped::Over => return Ok(None),
-            Stopped::AtALimit(why) => (OUT_OF_TIME, printed, Some(why)),
-            // It may have printed all of it since it was last looked at.
-            Stopped::ByItself if output.metadata()?.len() > limits.output => {
-                (checks::code(&status), printed, Some(too_much(limits)))
+        let ended = match stopped {
+            Stopped::Unwanted => return Ok(None),
+            Stopped::TooMuch => {
+                (OUT_OF_TIME, printed, Some(format!("the suite printed more than {} bytes", limits.output)))
+            }
+            Stopped::Late => {
+                let why = format!("the suite did not end within {} s", limits.time.as_secs());
+                (OUT_OF_TIME, printed, Some(why))
             }
             Stopped::ByItself => {
                 let signal = status.signal().map(|signal| format!("the suite was ended by the signal {signal}"));
@@ -220,49 +216,4 @@ impl Side {
         };
         Ok(Some(ended))
     }
-
-    /// Waits until a program has ended, without asking how, so that its id stays its own.
-    fn wait(&self, child: &Child, output: &File, limits: Limits) -> std::io::Result<Stopped> {
-        let begun = Instant::now();
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(std::io::ErrorKind::InvalidData)?;
-        let (ended, end) = mpsc::channel();
-        std::thread::Builder::new().name("suite".into()).spawn(move || {
-            let waited = loop {
-                match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
-                    Err(rustix::io::Errno::INTR) => {}
-                    waited => break waited.map(drop),
-                }
-            };
-            // Nobody listens any more when a limit was met.
-            let _ = ended.send(waited);
-        })?;
-        loop {
-            match end.recv_timeout(LOOK) {
-                Ok(waited) => return waited.map(|()| Stopped::ByItself).map_err(Into::into),
-                Err(RecvTimeoutError::Disconnected) => return Err(std::io::Error::other("nobody waits for the suite")),
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            if self.is_over.load(Ordering::Relaxed) {
-                return Ok(Stopped::Over);
-            }
-            if output.metadata()?.len() > limits.output {
-                return Ok(Stopped::AtALimit(too_much(limits)));
-            }
-            if begun.elapsed() > limits.time {
-                let why = format!("the suite did not end within {} s", limits.time.as_secs());
-                return Ok(Stopped::AtALimit(why));
-            }
-        }
-    }
-}
-
-/// Why it is not waited for any longer.
-enum Stopped {
-    ByItself,
-    AtALimit(String),
-    Over,
-}
-
-fn too_much(limits: Limits) -> String {
-    format!("the suite printed more than {} bytes", limits.output)
 }

@@ -392,7 +392,7 @@ pub trait Git {
 /// What a command came to that was run to show something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
-    /// Its exit code; 128 and more for a signal, 124 when it ran out of time, 127 when it could not be run.
+    /// Its exit code; 128 and more for a signal, 124 when it took too long or printed too much, 127 when it could not be run.
     pub exit_code: i64,
     /// How long it took, milliseconds.
     pub duration_ms: u64,
@@ -402,9 +402,18 @@ pub struct Checked {
     pub output_tail: String,
 }
 
+/// How much a program may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Time.
+    pub time: std::time::Duration,
+    /// Bytes printed.
+    pub output: u64,
+}
+
 /// Runs commands at the root of a project, without a shell.
 pub trait Checks {
-    /// Runs one to its end, or to the end of its time.
+    /// Runs one to its end, or to the end of its time, and ends what it leaves running.
     fn run(&self, argv: &[String], limit: std::time::Duration) -> Checked;
 }
 

@@ -102,7 +102,7 @@ tables! {
     /// changed by tries that failed, removed by telling. Pruned by age.
     Tells => "tells",
     /// Key: number of an effect (8 bytes). Value: its `EffectRow`, when that is long; its row in `effects` is empty then
-    /// (see [`super::long`]). Written and removed with `effects`.
+    /// (see `store/long.rs`). Written and removed with `effects`.
     Long => "long_effects",
 }
 

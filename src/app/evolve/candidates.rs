@@ -4,9 +4,10 @@ use super::walk::{Walked, names};
 use super::{Evolve, claimed};
 use crate::app::kept::KeptError;
 use crate::domain::evolve::{
-    Bench, Candidate, Compared, Comparison, Decision, Dossier, Limits, Proposal, Refusal, Results, Side, What,
-    check_argv, check_changed, check_patch, compare, decide, read_side, short,
+    Bench, Candidate, Compared, Comparison, Decision, Dossier, Proposal, Refusal, Results, Side, What, check_argv,
+    check_changed, check_patch, compare, decide, read_side, short,
 };
+use crate::domain::ports::Limits;
 
 /// A candidate with its id.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use crate::app::evolve::Evolve;
 use crate::cli::context::Context;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::visible;
-use crate::domain::evolve::{Limits, Side, short};
+use crate::domain::evolve::{Side, short};
+use crate::domain::ports::Limits;
 
 /// Arguments of `evolve run`.
 #[derive(Debug, clap::Args)]

@@ -24,7 +24,7 @@ pub use entry::{
 pub use ledger::{Broken, Head, Tip, genesis, link, read_line};
 pub use patch::check_patch;
 pub use paths::{check_argv, check_changed, target};
-pub use ports::{Bench, End, LedgerFile, Limits, Ran, Workbench};
+pub use ports::{Bench, End, LedgerFile, Ran, Workbench};
 pub use replay::Replay;
 pub use rules::{Dossier, Refusal, decide, propose, short};
 pub use suite::{SuiteError, read_side};

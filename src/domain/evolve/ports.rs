@@ -1,8 +1,8 @@
 //! What evolution needs of the world: a ledger that grows, and folders in which a change can be tried.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
+use crate::domain::ports::Limits;
 use crate::domain::run::{FilesError, ProjectError};
 use crate::domain::secrets::Scanned;
 
@@ -29,15 +29,6 @@ pub trait LedgerFile {
     /// # Errors
     /// The system said no, or somebody else wrote.
     fn append_lines(&self, after: End, lines: &[Scanned<String>]) -> Result<(), FilesError>;
-}
-
-/// How much a suite may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Time.
-    pub time: Duration,
-    /// Bytes printed.
-    pub output: u64,
 }
 
 /// What a suite came to.

@@ -91,7 +91,7 @@ pub struct Criterion {
 pub struct Exec {
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// Its exit code; 128 and more for a signal, 124 when it ran out of time, 127 when it could not be run.
+    /// Its exit code; 128 and more for a signal, 124 when it took too long or printed too much, 127 when it could not be run.
     pub exit_code: i64,
     /// How long it took, milliseconds.
     pub duration_ms: u64,
