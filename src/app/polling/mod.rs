@@ -52,8 +52,8 @@ pub struct Cycle {
 }
 
 impl App {
-    /// Polls `source` once, unless it is to be left alone now; `by_hand` says that a person asks for it. The caller sees to it that a repository has one cycle at a
-    /// time, as [`App::poll_all`] does.
+    /// Polls `source` once, unless it is to be left alone now; `by_hand` says that a person asks for it. The caller sees to
+    /// it that a repository has one cycle at a time, as [`App::poll_all`] does.
     ///
     /// # Errors
     /// The store did not answer; nothing that was not stored counts as read.
