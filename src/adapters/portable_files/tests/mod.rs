@@ -185,7 +185,8 @@ fn one_writer_at_a_time() {
     let error = again.batch(Duration::from_millis(30)).map(|_| ()).unwrap_err();
     assert_eq!(error.doing, "lock the portable folder");
     drop(first);
-    assert!(again.batch(Duration::ZERO).is_ok());
+    // A program that another test starts just now holds a copy of the lock until it begins.
+    assert!(again.batch(LIMIT).is_ok());
 }
 
 #[test]
