@@ -73,11 +73,11 @@ impl Queue {
             state.peak = state.peak.max(state.jobs.len() + self.unanswered.load(Ordering::Relaxed));
             let spent = std::mem::take(&mut state.spent);
             drop(state);
-            drop(spent);
             // The thread sleeps beside an empty queue, or until a group is whole.
             if is_awaited {
                 self.came.notify_one();
             }
+            drop(spent);
             return;
         };
         drop(state);
