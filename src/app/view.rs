@@ -31,7 +31,7 @@ pub(super) fn present<'e>(
     let mut event = decide::under_present_name(event, names).map_or(Cow::Borrowed(event), Cow::Owned);
     for _ in 0..MOVES {
         let Some(key) = decide::subject(&event).map(|subject| subject.reference.key()) else { break };
-        let Some(forwarded) = tx.item(&key)?.and_then(|item| decide::forwarded(&event, &item)) else { break };
+        let Some(forwarded) = tx.shared_item(&key)?.and_then(|item| decide::forwarded(&event, &item)) else { break };
         event = Cow::Owned(forwarded);
     }
     Ok(event)

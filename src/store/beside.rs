@@ -7,9 +7,9 @@ use std::path::Path;
 use redb::ReadableTable;
 
 use super::error::StoreError;
-use super::keys::Span;
+use super::keys::{self, Span};
 use super::raw::{Flow, scan_in};
-use super::tables::{Beside, Bytes};
+use super::tables::{Beside, Bytes, TableId};
 
 /// Rows of other tables that are stepped over before the tree is asked for the next one of ours: a step is cheap, and a
 /// long lane is many of them.
@@ -94,6 +94,13 @@ impl Beside {
         let place = if order == Ordering::Less { self.place } else { u8::MAX };
         tree_key(parts(key).0, place, &[])
     }
+}
+
+/// The number of the effect whose row in the tree of items has `key`; `None` for a row of another table.
+pub(super) fn effect_of(key: &[u8]) -> Option<u64> {
+    let (place, rest) = parts(key).1?.split_first()?;
+    let is_effect = TableId::Effects.beside().is_some_and(|beside| beside.place == *place);
+    rest.split_first().filter(|_| is_effect).and_then(|(_, number)| keys::read_number(number))
 }
 
 fn tree_key(item: &[u8], place: u8, rest: &[u8]) -> Vec<u8> {

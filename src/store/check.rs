@@ -6,14 +6,16 @@ use std::ops::ControlFlow;
 
 use super::error::StoreError;
 use super::keys::{self, Span};
-use super::long::read_effect;
+use super::packs::{self, read_effect};
 use super::rows::{
     self, AtRow, ClaimRow, DeadLetterRow, HeadRow, ItemRow, MarkRow, MarkedRow, RepositoryRow, SessionRow, SettledRow,
     StampRow, TellRow, UndecidableRow,
 };
 use super::tables::TableId;
 use super::view::{View, mark_row, trail, whole};
-use super::write::{Counters, DEAD_COUNTER, EFFECTS_COUNTER, JOURNAL_COUNTER, MARKS_COUNTER, TELLS_COUNTER};
+use super::write::{
+    Counters, DEAD_COUNTER, EFFECTS_COUNTER, JOURNAL_COUNTER, MARKS_COUNTER, PACKS_COUNTER, TELLS_COUNTER,
+};
 use crate::domain::decide::{IdentityState, Waiting};
 use crate::domain::effect::{Effect, EffectBody};
 use crate::domain::item::Item;
@@ -181,11 +183,11 @@ impl<V: View> Check<'_, V> {
     /// Every effect has an item and is counted; what waits to be delivered has been spoken.
     fn effects(&mut self) -> Result<(), StoreError> {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-        let mut long = BTreeSet::new();
+        let mut packed = BTreeSet::new();
         self.each(TableId::Effects, |check, key, value| {
             if let Some((lane, place)) = keys::read_place(key) {
                 *counts.entry(lane.to_owned()).or_default() += 1;
-                long.extend(value.is_empty().then_some(place.seq));
+                packed.extend(packs::named(value).map(|pack| (pack, place.seq)));
             }
             let effect = read_effect(check.view, key, value)?;
             if check.view.get(TableId::Items, effect.lane.as_str().as_bytes(), |_| ())?.is_none() {
@@ -193,13 +195,7 @@ impl<V: View> Check<'_, V> {
             }
             check.spoken(&effect)
         })?;
-        self.each(TableId::Long, |check, key, _| {
-            let number = keys::read_number(key);
-            if number.is_none_or(|number| !long.contains(&number)) {
-                check.say(TableId::Long, format!("{} is the row of no effect", keys::show(key)));
-            }
-            Ok(())
-        })?;
+        self.packs(&packed)?;
         self.each(TableId::LaneCounts, |check, key, value| {
             let lane = whole(TableId::LaneCounts, key)?;
             let (counted, there) = (keys::read_number(value), counts.remove(lane.as_str()));
@@ -212,6 +208,21 @@ impl<V: View> Check<'_, V> {
             self.say(TableId::LaneCounts, format!("{lane} is not counted, {there} wait"));
         }
         Ok(())
+    }
+
+    /// Packs are whole, and each row in them is an effect's that names it.
+    fn packs(&mut self, packed: &BTreeSet<(u64, u64)>) -> Result<(), StoreError> {
+        self.each(TableId::Packs, |check, key, value| {
+            if !packs::is_whole(value) {
+                return Err(rows::bad(TableId::Packs, key, "it is torn"));
+            }
+            let pack =
+                keys::read_number(key).ok_or_else(|| rows::bad(TableId::Packs, key, "the key is not a number"))?;
+            for strange in packs::in_pack(value).filter(|it| !packed.contains(&(pack, it.effect))) {
+                check.say(TableId::Packs, format!("pack {pack} holds {}, which waits nowhere", strange.effect));
+            }
+            Ok(())
+        })
     }
 
     fn spoken(&mut self, effect: &Effect) -> Result<(), StoreError> {
@@ -285,6 +296,7 @@ impl<V: View> Check<'_, V> {
         let numbered = [
             (DEAD_COUNTER, TableId::DeadLetters),
             (JOURNAL_COUNTER, TableId::Journal),
+            (PACKS_COUNTER, TableId::Packs),
             (TELLS_COUNTER, TableId::Tells),
         ];
         for (counter, table) in numbered {

@@ -237,7 +237,7 @@ fn attempt(engine: &Engine, jobs: &mut [Job]) -> Attempt {
 }
 
 fn attempt_in(engine: &Engine, transaction: WriteTransaction, jobs: &mut [Job]) -> Attempt {
-    let mut tx = WriteTx::new(&engine.path, &transaction);
+    let mut tx = WriteTx::new(&engine.path, &transaction, &engine.ahead);
     let run = run_group(&mut tx, jobs);
     let wrote = tx.writes() > 0;
     drop(tx);
@@ -267,7 +267,7 @@ fn run_group(tx: &mut WriteTx<'_>, jobs: &mut [Job]) -> Result<Vec<Result<(), St
             other => results.push(other),
         }
     }
-    match tx.settle_numbers() {
+    match tx.settle() {
         Ok(()) => Ok(results),
         Err(error) if tx.storage_failed() => Err(Attempt::Failed(error)),
         Err(error) => Err(Attempt::Poisoned(error)),

@@ -1,14 +1,18 @@
 //! The schema version and the way from one to the next (`migrations/store/`, one numbered file per step).
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use redb::{Database, WriteTransaction};
+use redb::{Database, ReadableTable, TableDefinition, WriteTransaction};
 
 use super::error::StoreError;
 use super::open::{self, catching};
+use super::packs::Packed;
 use super::raw::guarded;
-use super::tables::{ID_KEY, SCHEMA_KEY, TableId};
+use super::tables::{Bytes, Definition, ID_KEY, SCHEMA_KEY, TableId};
+use super::write::PACKS_COUNTER;
+use super::{beside, keys};
 
 /// One step: from the version before it to the next, in one transaction together with the version's change.
 #[derive(Clone, Copy)]
@@ -23,9 +27,12 @@ pub(super) struct Step {
 pub(super) const STEPS: &[Step] = &[
     Step { name: "0002-asking-and-telling", run: asking_and_telling },
     Step { name: "0003-long-effects", run: long_effects },
+    Step { name: "0004-packed-effects", run: packed_effects },
 ];
 /// The version of a store before any step.
 const FIRST: u32 = 1;
+/// The table of long effects of version 3.
+const LONG: Definition = TableDefinition::new("long_effects");
 
 /// Adds the tables about what is asked of GitHub and told there.
 fn asking_and_telling(transaction: &WriteTransaction) -> Result<(), redb::Error> {
@@ -37,7 +44,48 @@ fn asking_and_telling(transaction: &WriteTransaction) -> Result<(), redb::Error>
 
 /// Adds the table of long effects. What waits stays where it is: a row that is not empty is read in its place.
 fn long_effects(transaction: &WriteTransaction) -> Result<(), redb::Error> {
-    transaction.open_table(TableId::Long.definition()).map(drop).map_err(Into::into)
+    transaction.open_table(LONG).map(drop).map_err(Into::into)
+}
+
+/// Packs the long effects, in the order of their numbers. A row whose long row was missing stays empty, and is missed
+/// as it was.
+fn packed_effects(transaction: &WriteTransaction) -> Result<(), redb::Error> {
+    {
+        let mut items = transaction.open_table(TableId::Items.definition())?;
+        let mut long = transaction.open_table(LONG)?;
+        let mut packed = transaction.open_table(TableId::Packs.definition())?;
+        let (mut number, mut pack) = (1, Vec::new());
+        for (effect, key) in empty_effects(&items)? {
+            let Some(row) = long.remove(keys::number(effect).as_slice())? else { continue };
+            let whole = Packed { effect, row: row.value(), text: b"" };
+            if !whole.add_to(&mut pack) {
+                packed.insert(keys::number(number).as_slice(), std::mem::take(&mut pack).as_slice())?;
+                number += 1;
+                whole.add_to(&mut pack);
+            }
+            items.insert(key.as_slice(), keys::number(number).as_slice())?;
+        }
+        if !pack.is_empty() {
+            packed.insert(keys::number(number).as_slice(), pack.as_slice())?;
+            number += 1;
+        }
+        let mut counters = transaction.open_table(TableId::Counters.definition())?;
+        counters.insert(PACKS_COUNTER.as_bytes(), keys::number(number).as_slice())?;
+    }
+    transaction.delete_table(LONG)?;
+    Ok(())
+}
+
+/// Keys in the tree of items of the effects whose row is empty, by their numbers.
+fn empty_effects(items: &impl ReadableTable<Bytes, Bytes>) -> Result<BTreeMap<u64, Vec<u8>>, redb::Error> {
+    let mut empty = BTreeMap::new();
+    for row in items.iter()? {
+        let (key, value) = row?;
+        if let Some(effect) = beside::effect_of(key.value()).filter(|_| value.value().is_empty()) {
+            empty.insert(effect, key.value().to_vec());
+        }
+    }
+    Ok(empty)
 }
 
 /// The version that `steps` lead to.

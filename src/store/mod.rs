@@ -14,17 +14,18 @@ use redb::{ReadOnlyDatabase, ReadableDatabase, StorageBackend};
 use crate::domain::ids::StoreId;
 use crate::domain::ports::Ids;
 
+mod ahead;
 mod beside;
 mod check;
 mod commit;
 mod engine;
 mod error;
 mod keys;
-mod long;
 mod migrate;
 mod moves;
 mod open;
 mod overlay;
+mod packs;
 mod patient;
 mod polled;
 mod prune;
@@ -282,7 +283,7 @@ impl Reader {
     pub fn read<T>(&self, read: impl FnOnce(&ReadTx<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let begun = guarded(&self.path, || self.database.begin_read())?;
         let transaction = begun.map_err(|error| StoreError::transaction(&self.path, error))?;
-        read(&ReadTx::new(&self.path, &transaction))
+        read(&ReadTx::new(&self.path, &transaction, None))
     }
 }
 

@@ -6,11 +6,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::{Bound, ControlFlow};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::rc::Rc;
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableError, WriteTransaction};
 
+use super::ahead::Ahead;
 use super::error::{StoreError, panic_text};
 use super::keys::{self, Span};
+use super::packs::Filling;
 use super::rows::{self, JournalRowRef};
 use super::tables::{Bytes, TableId};
 use crate::domain::item::Item;
@@ -33,12 +36,6 @@ pub trait Raw {
     /// The next number of a counter, when this transaction has it in hand.
     fn number_in_hand(&self, counter: &str) -> Option<u64>;
 
-    /// The item of `key`, or that there is none, when this transaction has read or put it before.
-    fn item_in_hand(&self, key: &RefKey) -> Option<Option<Item>>;
-
-    /// Remembers what was read of an item.
-    fn keep_item(&self, key: &RefKey, item: Cow<'_, Option<Item>>);
-
     /// Remembers a row that a list left out.
     fn note_skipped(&self, error: StoreError);
 
@@ -51,6 +48,7 @@ pub struct ReadTx<'t> {
     path: &'t Path,
     transaction: &'t ReadTransaction,
     tables: [OnceCell<Option<ReadOnlyTable<Bytes, Bytes>>>; TableId::COUNT],
+    ahead: Option<&'t Ahead>,
     skipped: RefCell<Vec<StoreError>>,
 }
 
@@ -63,8 +61,10 @@ pub struct WriteTx<'t> {
     /// Next numbers of the counters used so far; they become rows with the commit of the group.
     numbers: BTreeMap<&'static str, u64>,
     trail: Trail,
+    pub(super) filling: Filling,
     /// Items read or put so far, decoded once for the whole group. A row changed in another way is forgotten.
-    items: RefCell<HashMap<Vec<u8>, Option<Item>>>,
+    items: RefCell<HashMap<Vec<u8>, Option<Rc<Item>>>>,
+    ahead: &'t Ahead,
     /// Where rows become bytes.
     buffer: Vec<u8>,
     storage_failed: Cell<bool>,
@@ -78,8 +78,8 @@ struct Trail {
     last: u64,
 }
 
-/// A row of the journal that is this long is closed.
-const TRAIL_BYTES: usize = 16 << 10;
+/// A row of the journal that is this long is closed, a little under what redb keeps in a piece of eight pages.
+const TRAIL_BYTES: usize = 30 << 10;
 
 impl Trail {
     fn add(&mut self, number: u64, entry: &JournalRowRef<'_>) -> Result<(), StoreError> {
@@ -90,9 +90,14 @@ impl Trail {
 }
 
 impl<'t> ReadTx<'t> {
-    pub(super) fn new(path: &'t Path, transaction: &'t ReadTransaction) -> Self {
+    pub(super) fn new(path: &'t Path, transaction: &'t ReadTransaction, ahead: Option<&'t Ahead>) -> Self {
         let tables = std::array::from_fn(|_| OnceCell::new());
-        Self { path, transaction, tables, skipped: RefCell::default() }
+        Self { path, transaction, tables, ahead, skipped: RefCell::default() }
+    }
+
+    /// Where items are kept that are decoded for a decision; only an owner decides.
+    pub(super) fn ahead(&self) -> Option<&'t Ahead> {
+        self.ahead
     }
 
     /// The table, or `None` while nobody has written it.
@@ -129,12 +134,6 @@ impl Raw for ReadTx<'_> {
         None
     }
 
-    fn item_in_hand(&self, _: &RefKey) -> Option<Option<Item>> {
-        None
-    }
-
-    fn keep_item(&self, _: &RefKey, _: Cow<'_, Option<Item>>) {}
-
     fn note_skipped(&self, error: StoreError) {
         self.skipped.borrow_mut().push(error);
     }
@@ -145,7 +144,7 @@ impl Raw for ReadTx<'_> {
 }
 
 impl<'t> WriteTx<'t> {
-    pub(super) fn new(path: &'t Path, transaction: &'t WriteTransaction) -> Self {
+    pub(super) fn new(path: &'t Path, transaction: &'t WriteTransaction, ahead: &'t Ahead) -> Self {
         let tables = std::array::from_fn(|_| OnceCell::new());
         Self {
             path,
@@ -154,7 +153,9 @@ impl<'t> WriteTx<'t> {
             writes: 0,
             numbers: BTreeMap::new(),
             trail: Trail::default(),
+            filling: Filling::default(),
             items: RefCell::default(),
+            ahead,
             buffer: Vec::new(),
             storage_failed: Cell::new(false),
             skipped: RefCell::default(),
@@ -171,10 +172,26 @@ impl<'t> WriteTx<'t> {
         self.storage_failed.get()
     }
 
-    /// Sets the next number of a counter; written by [`WriteTx::settle_numbers`].
+    /// Sets the next number of a counter; written by [`WriteTx::settle`].
     pub(super) fn set_number(&mut self, counter: &'static str, next: u64) {
         self.writes += 1;
         self.numbers.insert(counter, next);
+    }
+
+    /// An item, decoded once for the whole group.
+    pub(super) fn kept_item(&self, key: &RefKey) -> Result<Option<Rc<Item>>, StoreError> {
+        let bytes = key.as_str().as_bytes();
+        if let Some(item) = self.items.borrow().get(bytes) {
+            return Ok(item.clone());
+        }
+        let item = self.get(TableId::Items, bytes, |row| self.ahead.item(key, row))?.transpose()?.map(Rc::new);
+        self.items.borrow_mut().insert(bytes.to_vec(), item.clone());
+        Ok(item)
+    }
+
+    /// Keeps an item that was put.
+    pub(super) fn keep_item(&mut self, key: &RefKey, item: Item) {
+        self.items.get_mut().insert(key.as_str().as_bytes().to_vec(), Some(Rc::new(item)));
     }
 
     fn forget(&mut self, table: TableId, key: &[u8]) {
@@ -210,9 +227,10 @@ impl<'t> WriteTx<'t> {
         self.put(TableId::Journal, &keys::number(last), &row)
     }
 
-    /// Writes the trail and the counters; the last thing before a commit.
-    pub(super) fn settle_numbers(&mut self) -> Result<(), StoreError> {
+    /// Writes the trail, the pack and the counters; the last thing before a commit.
+    pub(super) fn settle(&mut self) -> Result<(), StoreError> {
         self.settle_trail()?;
+        self.settle_pack()?;
         for (counter, next) in std::mem::take(&mut self.numbers) {
             self.put(TableId::Counters, counter.as_bytes(), &keys::number(next))?;
         }
@@ -280,6 +298,9 @@ impl<'t> WriteTx<'t> {
 
 impl Raw for WriteTx<'_> {
     fn get<R>(&self, table: TableId, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>, StoreError> {
+        if let Some(pack) = self.filling.at(table, key) {
+            return Ok(Some(read(pack)));
+        }
         let tree = self.open(table)?;
         self.watch(get_in(self.path, tree, &lying(table, key), read))
     }
@@ -296,14 +317,6 @@ impl Raw for WriteTx<'_> {
 
     fn number_in_hand(&self, counter: &str) -> Option<u64> {
         self.numbers.get(counter).copied()
-    }
-
-    fn item_in_hand(&self, key: &RefKey) -> Option<Option<Item>> {
-        self.items.borrow().get(key.as_str().as_bytes()).cloned()
-    }
-
-    fn keep_item(&self, key: &RefKey, item: Cow<'_, Option<Item>>) {
-        self.items.borrow_mut().insert(key.as_str().as_bytes().to_vec(), item.into_owned());
     }
 
     fn note_skipped(&self, error: StoreError) {

@@ -64,8 +64,8 @@ tables! {
     Posted => "posted",
     /// Key: item, NUL, node id. Value: empty. The live `seenComments`. Only grows while the item lives.
     Seen => "seen",
-    /// Key: lane, NUL, class (1 byte), sequence number (8 bytes). Value: `EffectRow`, empty where it is long. Written by decisions, changed by
-    /// retries, removed by settling. Order of keys is order of work.
+    /// Key: lane, NUL, class (1 byte), sequence number (8 bytes). Value: `EffectRow`, or, where that is long, the number of its
+    /// pack (8 bytes). Written by decisions, changed by retries, removed by settling. Order of keys is order of work.
     Effects => "effects",
     /// Key: lane. Value: 8 bytes, how many effects wait there; no row for none. Written with `effects`.
     LaneCounts => "lane_counts",
@@ -86,7 +86,7 @@ tables! {
     /// `reset` brings an old session back.
     Adopted => "adopted",
     /// Key: number of the last entry (8 bytes). Value: a list of `JournalRow`s, numbered without a gap: the decision
-    /// trail on its way into the event log. A row holds what one commit added, in parts of about 16 KiB. Trimmed by the log's writer.
+    /// trail on its way into the event log. A row holds what one commit added, in parts of about 30 KiB. Trimmed by the log's writer.
     Journal => "journal",
     /// Key: delivery id. Value: `UndecidableRow`: what a bug kept from being decided. Removed by a person's retry.
     Undecidables => "undecidables",
@@ -101,9 +101,9 @@ tables! {
     /// Key: number (8 bytes). Value: `TellRow`, something to tell people on GitHub. Written by decisions and settling,
     /// changed by tries that failed, removed by telling. Pruned by age.
     Tells => "tells",
-    /// Key: number of an effect (8 bytes). Value: its `EffectRow`, when that is long; its row in `effects` is empty then
-    /// (see `store/long.rs`). Written and removed with `effects`.
-    Long => "long_effects",
+    /// Key: number (8 bytes). Value: the `EffectRow`s of effects that are long, each behind the effect's number, with a long
+    /// text apart (see `store/packs.rs`). Written and removed with `effects`.
+    Packs => "packed_effects",
 }
 
 /// The place of a table in the tree of items. Its keys lie there with the place behind the item's NUL.

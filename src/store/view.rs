@@ -3,13 +3,13 @@
 //! A look-up of one malformed row is [`StoreError::BadRow`]; a list leaves the row out and keeps it in
 //! [`Raw::take_skipped`], so that one bad row never stops the routing of everything else.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use super::error::StoreError;
 use super::keys::{self, Span};
-use super::long::read_effect;
+use super::packs::read_effect;
 use super::raw::{Flow, Raw, ReadTx, WriteTx};
 use super::rows::{
     self, ClaimRow, DeadLetterRow, HeadRow, ItemRow, JournalRow, MarkRow, MarkedRow, RepositoryRow, SessionRow,
@@ -93,12 +93,12 @@ pub struct Telling {
 pub trait View: Raw {
     /// One item.
     fn item(&self, key: &RefKey) -> Result<Option<Item>, StoreError> {
-        if let Some(item) = self.item_in_hand(key) {
-            return Ok(item);
-        }
-        let item = row::<_, ItemRow>(self, TableId::Items, key.as_str().as_bytes())?.map(Item::from);
-        self.keep_item(key, Cow::Borrowed(&item));
-        Ok(item)
+        Ok(row::<_, ItemRow>(self, TableId::Items, key.as_str().as_bytes())?.map(Item::from))
+    }
+
+    /// One item, to be looked at only: inside a write transaction it costs no copy.
+    fn shared_item(&self, key: &RefKey) -> Result<Option<Rc<Item>>, StoreError> {
+        Ok(self.item(key)?.map(Rc::new))
     }
 
     /// Every item in the order of keys, malformed rows as errors, until `visit` breaks.
@@ -147,11 +147,6 @@ pub trait View: Raw {
         let mut listed = list(self, TableId::Owners, &span, usize::MAX, |key, _| first(TableId::Owners, key))?;
         listed.dedup();
         Ok(listed)
-    }
-
-    /// Reads what is written about an item and answers nothing: it is in memory then for whoever asks next.
-    fn fetch(&self, key: &RefKey) -> Result<(), StoreError> {
-        self.get(TableId::Items, key.as_str().as_bytes(), |_| ()).map(drop)
     }
 
     /// The names of the repository with GitHub's id `id` on `host`.
@@ -390,7 +385,15 @@ pub trait View: Raw {
 }
 
 impl View for ReadTx<'_> {}
-impl View for WriteTx<'_> {}
+impl View for WriteTx<'_> {
+    fn item(&self, key: &RefKey) -> Result<Option<Item>, StoreError> {
+        Ok(self.kept_item(key)?.map(Rc::unwrap_or_clone))
+    }
+
+    fn shared_item(&self, key: &RefKey) -> Result<Option<Rc<Item>>, StoreError> {
+        self.kept_item(key)
+    }
+}
 
 /// Name of the watermark among the texts.
 pub(super) const WATERMARK: &str = "store.watermark";

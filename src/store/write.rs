@@ -1,6 +1,5 @@
 //! Writing: one method per kind of row, and whole outcomes of decisions.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::error::StoreError;
@@ -29,6 +28,8 @@ use crate::domain::time::Time;
 pub(super) const EFFECTS_COUNTER: &str = "effects";
 /// Counter of dead letters.
 pub(super) const DEAD_COUNTER: &str = "dead_letters";
+/// Counter of packs.
+pub(super) const PACKS_COUNTER: &str = "packs";
 /// Counter of export marks.
 pub(super) const MARKS_COUNTER: &str = "marks";
 /// Counter of events that wait for a fact.
@@ -48,7 +49,7 @@ impl WriteTx<'_> {
     fn put_own_item(&mut self, item: Item) -> Result<(), StoreError> {
         let (key, row) = (item.reference.key(), ItemRow::from(item));
         self.put_row(TableId::Items, key.as_str().as_bytes(), &row)?;
-        self.keep_item(&key, Cow::Owned(Some(row.into())));
+        self.keep_item(&key, row.into());
         Ok(())
     }
 
@@ -136,7 +137,7 @@ impl WriteTx<'_> {
     pub fn push_effect(&mut self, effect: NewEffect, now: Time) -> Result<Place, StoreError> {
         let NewEffect { lane, class, body } = effect;
         let place = Place { class, seq: self.take_number(EFFECTS_COUNTER)? };
-        self.put_effect_row(&lane, place, &EffectRow::new(body, now))?;
+        self.put_effect_row(&lane, place, EffectRow::new(body, now))?;
         self.count_lane(&lane, 1)?;
         Ok(place)
     }
@@ -146,7 +147,7 @@ impl WriteTx<'_> {
         if !self.delete_effect_row(&effect.lane, effect.place)? {
             self.count_lane(&effect.lane, 1)?;
         }
-        self.put_effect_row(&effect.lane, effect.place, &EffectRow::from(effect))
+        self.put_effect_row(&effect.lane, effect.place, EffectRow::from(effect))
     }
 
     /// Removes an effect; false when there was none.

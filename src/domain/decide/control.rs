@@ -65,7 +65,7 @@ pub(super) fn act(draft: &mut Draft<'_>, said: &Said<'_>, matches: &[Match], fir
     }
     if has_rest {
         let message = messages::of_speech(draft.event, said.speech, said.subject, said.rest.clone());
-        speech::deliver(draft, &acted, said.speech, &message);
+        speech::deliver(draft, &acted, said.speech, message);
     }
     let verdict = match &refused {
         Some((DropReason::OlderCommand, _)) if acted.is_empty() => Verdict::Dropped(DropReason::OlderCommand),

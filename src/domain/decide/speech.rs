@@ -113,7 +113,7 @@ fn plain(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject, matches: &[M
             Err(reason) => Verdict::Refused(reason),
             Ok(_) if !is_new(draft, first, speech) => Verdict::Accepted,
             Ok(started) => {
-                deliver(draft, &[started], speech, &message);
+                deliver(draft, &[started], speech, message);
                 Verdict::Accepted
             }
         };
@@ -122,7 +122,7 @@ fn plain(draft: &mut Draft<'_>, speech: &Speech, subject: &Subject, matches: &[M
     if fresh.is_empty() {
         return Verdict::Dropped(DropReason::NotNew);
     }
-    deliver(draft, &fresh, speech, &message);
+    deliver(draft, &fresh, speech, message);
     Verdict::Accepted
 }
 
@@ -143,7 +143,7 @@ fn check_verdict(draft: &mut Draft<'_>, speech: &Speech, check: &Check) -> Verdi
     }
     for (matched, about) in fresh {
         let message = messages::of_check(draft.event, speech, check, about);
-        deliver(draft, &[matched], speech, &message);
+        deliver(draft, &[matched], speech, message);
     }
     if !check.is_workflow_run
         && let Some(head) = checked_head(draft.event, check)
@@ -186,11 +186,13 @@ pub(super) fn is_new(draft: &Draft<'_>, owner: &WorkItemRef, speech: &Speech) ->
     speech.created_at.zip(baseline).is_none_or(|(at, baseline)| at >= baseline)
 }
 
-/// Stores one delivery per matched record.
-pub(super) fn deliver(draft: &mut Draft<'_>, matches: &[Match], speech: &Speech, message: &Message) {
-    for matched in matches {
+/// Stores one delivery per matched record. Nearly always there is one, which gets the message itself.
+pub(super) fn deliver(draft: &mut Draft<'_>, matches: &[Match], speech: &Speech, message: Message) {
+    let Some((last, others)) = matches.split_last() else { return };
+    for matched in others {
         records::deliver(draft, matched, Some(&speech.identity), message.clone());
     }
+    records::deliver(draft, last, Some(&speech.identity), message);
 }
 
 /// Consumes the identity and makes the comment seen, as the verdict says.

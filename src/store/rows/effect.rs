@@ -56,6 +56,23 @@ impl EffectRow {
         Self { body, attempts: 0, not_before: None, trouble: None, created_at }
     }
 
+    /// Takes the text of a message out, when it has at least `long` bytes.
+    pub fn take_text(&mut self, long: usize) -> Option<String> {
+        match &mut self.body {
+            EffectBody::Deliver { message, .. } if message.text.len() >= long => {
+                Some(std::mem::take(&mut message.text))
+            }
+            _ => None,
+        }
+    }
+
+    /// Puts it back.
+    pub fn put_text(&mut self, text: String) {
+        if let EffectBody::Deliver { message, .. } = &mut self.body {
+            message.text = text;
+        }
+    }
+
     /// The effect at its place.
     pub fn into_effect(self, lane: RefKey, place: Place) -> Effect {
         let Self { body, attempts, not_before, trouble, created_at } = self;

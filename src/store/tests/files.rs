@@ -243,9 +243,9 @@ fn d04_k74_a_newer_or_unknown_older_schema_is_refused_and_kept() {
     let dir = tempfile::tempdir().unwrap();
     let path = closed_store(&dir);
     set_schema(&path, "7");
-    assert_refused(&path, |error| matches!(error, StoreError::Newer { found: 7, supported: 3 }));
+    assert_refused(&path, |error| matches!(error, StoreError::Newer { found: 7, supported: 4 }));
     set_schema(&path, "0");
-    assert_refused(&path, |error| matches!(error, StoreError::Older { found: 0, supported: 3 }));
+    assert_refused(&path, |error| matches!(error, StoreError::Older { found: 0, supported: 4 }));
     set_schema(&path, "many");
     assert_refused(&path, |error| matches!(error, StoreError::Foreign(_)));
 }
@@ -267,15 +267,16 @@ const PLANTED: TableDefinition<&[u8], &[u8]> = TableDefinition::new("planted");
 const STEPS: &[Step] = &[
     migrate::STEPS[0],
     migrate::STEPS[1],
+    migrate::STEPS[2],
     Step {
-        name: "0004-planted",
+        name: "0005-planted",
         run: |transaction| {
             transaction.open_table(PLANTED)?.insert(&b"a"[..], &b"one"[..])?;
             Ok(())
         },
     },
     Step {
-        name: "0005-planted",
+        name: "0006-planted",
         run: |transaction| {
             let mut table = transaction.open_table(PLANTED)?;
             let seen = table.get(&b"a"[..])?.map(|value| value.value().to_vec()).unwrap_or_default();
@@ -294,12 +295,12 @@ fn migrations_run_step_by_step_after_a_copy_and_nothing_is_lost() {
     let planted = transaction.open_table(PLANTED).unwrap();
     assert_eq!(planted.get(&b"b"[..]).unwrap().unwrap().value(), b"one");
     drop((planted, transaction, database));
-    assert_eq!(open::inspect(&path).unwrap(), Label { schema: 5, id: id.clone() });
+    assert_eq!(open::inspect(&path).unwrap(), Label { schema: 6, id: id.clone() });
     // The copy is a store of the old version, whole.
-    let copy = Reader::open(&migrate::copy_path(&path, 3)).unwrap();
+    let copy = Reader::open(&migrate::copy_path(&path, 4)).unwrap();
     assert_eq!((copy.id(), copy.read(|view| waiting(view)).unwrap()), (id, vec![1]));
     // The old program refuses what the new one made.
-    assert_refused(&path, |error| matches!(error, StoreError::Newer { found: 5, supported: 3 }));
+    assert_refused(&path, |error| matches!(error, StoreError::Newer { found: 6, supported: 4 }));
     // One that is only half way goes on from there.
     assert!(open::open(&path, &ids(), STEPS).is_ok());
 }
@@ -310,8 +311,9 @@ fn a_failing_step_leaves_the_version_before_it() {
         STEPS[0],
         STEPS[1],
         STEPS[2],
+        STEPS[3],
         Step {
-            name: "0005-bad",
+            name: "0006-bad",
             run: |transaction| {
                 transaction.open_table(PLANTED)?.insert(&b"a"[..], &b"half"[..])?;
                 Err(redb::Error::Corrupted("planted".into()))
@@ -321,7 +323,7 @@ fn a_failing_step_leaves_the_version_before_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = closed_store(&dir);
     assert!(open::open(&path, &ids(), BAD).is_err());
-    assert_eq!(open::inspect(&path).unwrap().schema, 4);
+    assert_eq!(open::inspect(&path).unwrap().schema, 5);
     let (database, _) = open::open(&path, &ids(), STEPS).unwrap();
     let transaction = database.begin_read().unwrap();
     let planted = transaction.open_table(PLANTED).unwrap();
@@ -333,13 +335,13 @@ fn k74_a_newer_program_does_not_migrate_under_a_running_owner_or_reader() {
     let dir = tempfile::tempdir().unwrap();
     let (path, store) = on_disk(&dir);
     assert!(matches!(open::open(&path, &ids(), STEPS), Err(StoreError::Busy)));
-    assert!(matches!(open::open_reader(&path, STEPS), Err(StoreError::Older { found: 3, supported: 5 })));
+    assert!(matches!(open::open_reader(&path, STEPS), Err(StoreError::Older { found: 4, supported: 6 })));
     store.write(|tx| accept(tx, 1, 1)).unwrap();
     store.close().unwrap();
     let reader = Reader::open(&path).unwrap();
     assert!(matches!(open::open(&path, &ids(), STEPS), Err(StoreError::Busy)));
     drop(reader);
-    assert_eq!(open::inspect(&path).unwrap().schema, 3);
+    assert_eq!(open::inspect(&path).unwrap().schema, 4);
     assert!(open::open(&path, &ids(), STEPS).is_ok());
 }
 
@@ -347,7 +349,7 @@ fn k74_a_newer_program_does_not_migrate_under_a_running_owner_or_reader() {
 fn as_the_first_version(path: &Path) {
     let database = Database::open(path).unwrap();
     let transaction = database.begin_write().unwrap();
-    for table in [TableId::Polls, TableId::Waiting, TableId::Tells, TableId::Long] {
+    for table in [TableId::Polls, TableId::Waiting, TableId::Tells, TableId::Packs] {
         assert!(transaction.delete_table(table.definition()).unwrap());
     }
     transaction.commit().unwrap();
@@ -360,13 +362,13 @@ fn a_store_of_the_first_version_gets_the_tables_that_came_later_and_loses_nothin
     let dir = tempfile::tempdir().unwrap();
     let path = closed_store(&dir);
     as_the_first_version(&path);
-    assert!(matches!(Reader::open(&path).map(drop), Err(StoreError::Older { found: 1, supported: 3 })));
+    assert!(matches!(Reader::open(&path).map(drop), Err(StoreError::Older { found: 1, supported: 4 })));
     let store = Store::open(&path, &ids()).unwrap();
     assert_eq!(store.read(|view| waiting(view)).unwrap(), [1]);
     assert_eq!(store.read(|view| crate::store::check(view)).unwrap(), []);
     store.write(|tx| tx.put_poll("github:octo/hello", &Default::default())).unwrap();
     store.close().unwrap();
-    assert_eq!(open::inspect(&path).unwrap().schema, 3);
+    assert_eq!(open::inspect(&path).unwrap().schema, 4);
     assert_eq!(open::inspect(&migrate::copy_path(&path, 1)).unwrap().schema, 1);
 }
 

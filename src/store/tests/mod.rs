@@ -21,7 +21,7 @@ mod faults;
 mod files;
 mod groups;
 mod kills;
-mod long;
+mod packs;
 mod rows;
 mod speed;
 mod tables;

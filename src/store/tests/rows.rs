@@ -146,6 +146,7 @@ fn the_pages_of_the_versions_name_every_table_and_show_a_real_row() {
     let later = concat!(
         include_str!("../../../migrations/store/0002-asking-and-telling.md"),
         include_str!("../../../migrations/store/0003-long-effects.md"),
+        include_str!("../../../migrations/store/0004-packed-effects.md"),
     );
     for table in TableId::ALL {
         let row = format!("\n| `{}` |", table.name());

@@ -1,5 +1,6 @@
 //! Tables: what goes in comes out, in order, and what must hold between them is noticed when it does not.
 
+use super::super::packs::LONG;
 use super::*;
 use crate::domain::decide::DeliveryState;
 use crate::domain::effect::{Claim, DeadLetter, DeadReason, Effect, EndpointRef, Place};
@@ -457,11 +458,21 @@ const PLANTED: &[Planted] = &[
         tx.put_undecidable(&delivery(1), "issues", b"{}", "bug", NOW)?;
         tx.delete(TableId::Bodies, delivery(1).as_str().as_bytes()).map(drop)
     }),
-    ("its long row is missing", |tx| {
+    ("its pack does not hold it", |tx| {
         let place = Place { class: Class::Ordinary, seq: 1 };
-        tx.put(TableId::Effects, &keys::place(&key(1), place), b"")
+        tx.put(TableId::Effects, &keys::place(&key(1), place), &keys::number(1))
     }),
-    ("is the row of no effect", |tx| tx.put(TableId::Long, &keys::number(1), b"{}")),
+    ("which waits nowhere", |tx| {
+        tx.push_effect(packs::saying(1, 1, 2 * LONG), NOW)?;
+        let place = Place { class: Class::Ordinary, seq: 2 };
+        tx.delete(TableId::Effects, &keys::place(&key(1), place)).map(drop)
+    }),
+    ("it is torn", |tx| tx.put(TableId::Packs, &keys::number(1), b"{}")),
+    ("packs would give 1", |tx| {
+        tx.push_effect(packs::saying(1, 1, 2 * LONG), NOW)?;
+        tx.settle()?;
+        tx.put(TableId::Counters, b"packs", &keys::number(1))
+    }),
     ("cannot be read", |tx| tx.put(TableId::Settled, b"x", b"x")),
     ("its ending is not before", |tx| {
         let mut ended = tx.item(&key(1))?.unwrap();
