@@ -277,7 +277,7 @@ fn watch(tx: &impl View, dir: &str, items: Vec<WorkItemRef>) -> Result<Vec<Watch
 
 /// The items an event can touch, and the owners of the pull requests among them. They are fetched here, where only one
 /// sender waits, and not in the decision, behind which all others wait.
-fn touched_by(tx: &ReadTx<'_>, event: &Event, policy: &Policy) -> Result<Vec<WorkItemRef>, StoreError> {
+fn touched_by(tx: &impl View, event: &Event, policy: &Policy) -> Result<Vec<WorkItemRef>, StoreError> {
     let mut items: Vec<WorkItemRef> = Vec::new();
     for reference in view::touched(tx, event, policy, &decide::Told::default())? {
         tx.fetch(&reference.key())?;

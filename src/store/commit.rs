@@ -237,7 +237,7 @@ fn attempt(engine: &Engine, jobs: &mut [Job]) -> Attempt {
 }
 
 fn attempt_in(engine: &Engine, transaction: WriteTransaction, jobs: &mut [Job]) -> Attempt {
-    let mut tx = WriteTx::new(&engine.path, &transaction, &engine.ahead);
+    let mut tx = WriteTx::new(&engine.path, &transaction);
     let run = run_group(&mut tx, jobs);
     let wrote = tx.writes() > 0;
     drop(tx);

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use redb::{Database, ReadTransaction, ReadableDatabase, WriteTransaction};
 
-use super::ahead::Ahead;
 use super::error::StoreError;
 use super::migrate::STEPS;
 use super::open;
@@ -23,8 +22,6 @@ pub(super) struct Engine {
     pub id: StoreId,
     /// Whether the file can be opened again by its path.
     reopens: bool,
-    /// Items decoded before they are decided about.
-    pub ahead: Ahead,
     slot: Mutex<Slot>,
 }
 
@@ -45,13 +42,7 @@ enum State {
 impl Engine {
     pub fn new(database: Database, id: StoreId, path: PathBuf, reopens: bool) -> Self {
         let file = reopens.then(|| identity(&path)).flatten();
-        Self {
-            path,
-            id,
-            reopens,
-            ahead: Ahead::default(),
-            slot: Mutex::new(Slot { state: State::Open(database), file, generation: 0 }),
-        }
+        Self { path, id, reopens, slot: Mutex::new(Slot { state: State::Open(database), file, generation: 0 }) }
     }
 
     /// Whether what is written still lies at the store's path. `git clean -x` takes an ignored file away beneath its
@@ -73,7 +64,7 @@ impl Engine {
     /// Reads one snapshot. The database itself is held only while the snapshot is taken.
     pub fn read<T>(&self, read: impl FnOnce(&ReadTx<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let (transaction, generation) = self.begin_read()?;
-        let result = read(&ReadTx::new(&self.path, &transaction, Some(&self.ahead)));
+        let result = read(&ReadTx::new(&self.path, &transaction));
         if let Err(error @ StoreError::Io { .. }) = &result {
             self.lose(generation, error);
         }

@@ -14,7 +14,6 @@ use redb::{ReadOnlyDatabase, ReadableDatabase, StorageBackend};
 use crate::domain::ids::StoreId;
 use crate::domain::ports::Ids;
 
-mod ahead;
 mod beside;
 mod check;
 mod commit;
@@ -283,7 +282,7 @@ impl Reader {
     pub fn read<T>(&self, read: impl FnOnce(&ReadTx<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let begun = guarded(&self.path, || self.database.begin_read())?;
         let transaction = begun.map_err(|error| StoreError::transaction(&self.path, error))?;
-        read(&ReadTx::new(&self.path, &transaction, None))
+        read(&ReadTx::new(&self.path, &transaction))
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
 /// redb's cache. The daemon is to stay under 64 MiB.
-const CACHE_BYTES: usize = 16 << 20;
+const CACHE_BYTES: usize = 12 << 20;
 /// The first bytes of every redb file.
 const MAGIC: &[u8] = b"redb\x1A\x0A\xA9\x0D\x0A";
 

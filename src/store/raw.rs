@@ -10,11 +10,10 @@ use std::rc::Rc;
 
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableError, WriteTransaction};
 
-use super::ahead::Ahead;
 use super::error::{StoreError, panic_text};
 use super::keys::{self, Span};
 use super::packs::Filling;
-use super::rows::{self, JournalRowRef};
+use super::rows::{self, ItemRow, JournalRowRef};
 use super::tables::{Bytes, TableId};
 use crate::domain::item::Item;
 use crate::domain::reference::RefKey;
@@ -48,7 +47,6 @@ pub struct ReadTx<'t> {
     path: &'t Path,
     transaction: &'t ReadTransaction,
     tables: [OnceCell<Option<ReadOnlyTable<Bytes, Bytes>>>; TableId::COUNT],
-    ahead: Option<&'t Ahead>,
     skipped: RefCell<Vec<StoreError>>,
 }
 
@@ -64,7 +62,6 @@ pub struct WriteTx<'t> {
     pub(super) filling: Filling,
     /// Items read or put so far, decoded once for the whole group. A row changed in another way is forgotten.
     items: RefCell<HashMap<Vec<u8>, Option<Rc<Item>>>>,
-    ahead: &'t Ahead,
     /// Where rows become bytes.
     buffer: Vec<u8>,
     storage_failed: Cell<bool>,
@@ -90,14 +87,9 @@ impl Trail {
 }
 
 impl<'t> ReadTx<'t> {
-    pub(super) fn new(path: &'t Path, transaction: &'t ReadTransaction, ahead: Option<&'t Ahead>) -> Self {
+    pub(super) fn new(path: &'t Path, transaction: &'t ReadTransaction) -> Self {
         let tables = std::array::from_fn(|_| OnceCell::new());
-        Self { path, transaction, tables, ahead, skipped: RefCell::default() }
-    }
-
-    /// Where items are kept that are decoded for a decision; only an owner decides.
-    pub(super) fn ahead(&self) -> Option<&'t Ahead> {
-        self.ahead
+        Self { path, transaction, tables, skipped: RefCell::default() }
     }
 
     /// The table, or `None` while nobody has written it.
@@ -144,7 +136,7 @@ impl Raw for ReadTx<'_> {
 }
 
 impl<'t> WriteTx<'t> {
-    pub(super) fn new(path: &'t Path, transaction: &'t WriteTransaction, ahead: &'t Ahead) -> Self {
+    pub(super) fn new(path: &'t Path, transaction: &'t WriteTransaction) -> Self {
         let tables = std::array::from_fn(|_| OnceCell::new());
         Self {
             path,
@@ -155,7 +147,6 @@ impl<'t> WriteTx<'t> {
             trail: Trail::default(),
             filling: Filling::default(),
             items: RefCell::default(),
-            ahead,
             buffer: Vec::new(),
             storage_failed: Cell::new(false),
             skipped: RefCell::default(),
@@ -184,7 +175,9 @@ impl<'t> WriteTx<'t> {
         if let Some(item) = self.items.borrow().get(bytes) {
             return Ok(item.clone());
         }
-        let item = self.get(TableId::Items, bytes, |row| self.ahead.item(key, row))?.transpose()?.map(Rc::new);
+        let item =
+            self.get(TableId::Items, bytes, |row| rows::decode::<ItemRow>(TableId::Items, bytes, row))?.transpose()?;
+        let item = item.map(|row| Rc::new(Item::from(row)));
         self.items.borrow_mut().insert(bytes.to_vec(), item.clone());
         Ok(item)
     }

@@ -76,7 +76,7 @@ fn read_all(path: &Path) -> Result<(), StoreError> {
     let database = open::open_reader(path, STEPS)?;
     let begun = guarded(path, || database.begin_read())?;
     let transaction = begun.map_err(|error| StoreError::transaction(path, error))?;
-    match check(&ReadTx::new(path, &transaction, None))?.first() {
+    match check(&ReadTx::new(path, &transaction))?.first() {
         None => Ok(()),
         Some(wrong) => Err(StoreError::Damaged(format!(
             "its pages can be made whole, and then its tables do not fit together ({wrong})"

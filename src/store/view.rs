@@ -149,6 +149,11 @@ pub trait View: Raw {
         Ok(listed)
     }
 
+    /// Reads what is written about an item and answers nothing: it is in memory then for whoever asks next.
+    fn fetch(&self, key: &RefKey) -> Result<(), StoreError> {
+        self.get(TableId::Items, key.as_str().as_bytes(), |_| ()).map(drop)
+    }
+
     /// The names of the repository with GitHub's id `id` on `host`.
     fn repository(&self, host: &str, id: u64) -> Result<Option<Names>, StoreError> {
         let found = row::<_, RepositoryRow>(self, TableId::Repositories, &keys::repository(host, id))?;
