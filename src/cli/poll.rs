@@ -65,7 +65,7 @@ fn take_in(setting: &Setting, dir: &Path) -> Result<(), Failure> {
 fn text(rows: &[PolledRow]) -> String {
     let mut text = String::new();
     for row in rows {
-        let PolledRow { repository, requests, unchanged, events, paused_until, trouble } = row;
+        let PolledRow { repository, requests, unchanged, events, paused_until, trouble, hint } = row;
         let asked = match requests {
             0 => "not asked".to_owned(),
             1 => format!("1 request ({unchanged} unchanged), {events} read"),
@@ -76,6 +76,9 @@ fn text(rows: &[PolledRow]) -> String {
         if let Some(what) = trouble.as_deref().or(paused_until.is_some().then_some(limited)) {
             let until = paused_until.as_deref().map(|until| format!("; not asked again before {}", local_time(until)));
             let _ = writeln!(text, "  {what}{}", until.unwrap_or_default());
+        }
+        if let Some(hint) = hint {
+            let _ = writeln!(text, "  hint: {hint}");
         }
     }
     text
@@ -94,6 +97,7 @@ mod tests {
             events: 0,
             paused_until: Some("2026-03-02T08:15:30Z".into()),
             trouble: Some("`github.com` limits how often it is asked (status 403)".into()),
+            hint: None,
         };
         let told = text(std::slice::from_ref(&row));
         assert!(
@@ -101,6 +105,9 @@ mod tests {
             "{told}"
         );
         let well = PolledRow { requests: 3, unchanged: 3, paused_until: None, trouble: None, ..row };
-        assert_eq!(text(&[well]), "github:octo/hello: 3 requests (3 unchanged), 0 read\n");
+        assert_eq!(text(std::slice::from_ref(&well)), "github:octo/hello: 3 requests (3 unchanged), 0 read\n");
+        let (trouble, hint) = (Some("`github.com` refuses the token".into()), Some("give a valid one".into()));
+        let refused = text(&[PolledRow { trouble, hint, ..well }]);
+        assert!(refused.ends_with("  `github.com` refuses the token\n  hint: give a valid one\n"), "{refused}");
     }
 }

@@ -80,7 +80,8 @@ impl GitHubHttp {
     fn host(&self, name: &str) -> Result<(&Host, Token), Unsent> {
         let host = self.hosts.get(&name.to_ascii_lowercase());
         let host = host.ok_or_else(|| Unsent::UnknownHost { host: name.to_owned() })?;
-        let token = host.source.token().ok_or_else(|| Unsent::NoToken { host: host.name.clone() })?;
+        let none = || Unsent::NoToken { host: host.name.clone(), unusable: host.source.unusable().map(str::to_owned) };
+        let token = host.source.token().ok_or_else(none)?;
         Ok((host, token))
     }
 }

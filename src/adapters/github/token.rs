@@ -69,7 +69,19 @@ impl Source {
         let token = |name: &String| Token::parse(value(name)?.to_str()?);
         match variables.iter().find_map(token) {
             Some(token) => Self::Variable(token),
-            None => Self::Gh(Gh::new(host, environment)),
+            None => {
+                let is_blank = |value: &OsString| value.to_str().is_some_and(|value| value.trim().is_empty());
+                let unusable = variables.iter().find(|name| value(name).is_some_and(|value| !is_blank(value)));
+                Self::Gh(Gh { unusable: unusable.cloned(), ..Gh::new(host, environment) })
+            }
+        }
+    }
+
+    /// The variable that was to hold the token and holds something that is none.
+    pub fn unusable(&self) -> Option<&str> {
+        match self {
+            Self::Variable(_) => None,
+            Self::Gh(gh) => gh.unusable.as_deref(),
         }
     }
 
@@ -102,6 +114,8 @@ impl Source {
 pub(super) struct Gh {
     host: String,
     environment: Vec<(OsString, OsString)>,
+    /// The variable that comes before it and holds no token.
+    unusable: Option<String>,
     known: Mutex<Known>,
 }
 
@@ -125,7 +139,7 @@ impl Gh {
     fn new(host: &str, environment: &[(OsString, OsString)]) -> Self {
         let stays = |name: &OsString| !NOT_FOR_GH.iter().any(|not| name == not);
         let environment = environment.iter().filter(|(name, _)| stays(name)).cloned().collect();
-        Self { host: host.to_owned(), environment, known: Mutex::default() }
+        Self { host: host.to_owned(), environment, unusable: None, known: Mutex::default() }
     }
 
     /// What `gh` says, or said last.
@@ -193,6 +207,19 @@ mod tests {
         assert_eq!(token(&["A", "B", "E", "C", "D"], &environment), Token::parse("ghp_c"));
         assert_eq!(token(&["A", "X"], &environment), None);
         assert_eq!(token(&[], &environment), None);
+    }
+
+    #[test]
+    fn a_variable_that_holds_no_token_is_named() {
+        let unusable = |environment: &[(&str, &str)]| {
+            let environment: Vec<_> = environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
+            let source = Source::of("ghe.example", &["A".to_owned(), "B".to_owned()], &environment);
+            source.unusable().map(str::to_owned)
+        };
+        assert_eq!(unusable(&[("A", "ghp_one\nghp_two")]), Some("A".into()));
+        assert_eq!(unusable(&[("A", " \n"), ("B", "two words")]), Some("B".into()));
+        assert_eq!(unusable(&[("A", "two words"), ("B", "ghp_b")]), None);
+        assert_eq!(unusable(&[("A", "")]), None);
     }
 
     #[test]

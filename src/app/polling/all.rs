@@ -84,7 +84,7 @@ impl App {
 
 impl Polled {
     fn add(&mut self, source: &Source, cycle: Cycle) {
-        let Cycle { requests, unchanged, events, lanes, marked, waits, paused, trouble } = cycle;
+        let Cycle { requests, unchanged, events, lanes, marked, waits, paused, trouble, hint } = cycle;
         self.lanes.extend(lanes);
         self.marked |= marked;
         self.waits |= waits;
@@ -95,6 +95,7 @@ impl Polled {
             events,
             paused_until: paused.map(|until| until.to_string()),
             trouble,
+            hint,
         });
     }
 }

@@ -49,6 +49,8 @@ pub struct Cycle {
     pub paused: Option<Time>,
     /// What went wrong, for people.
     pub trouble: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
 }
 
 impl App {
@@ -61,8 +63,8 @@ impl App {
         let key = source.repository.key();
         let progress = self.parts.store.read(|tx| tx.poll(&key))?.unwrap_or_default();
         if let Some(until) = self.held_off(source, &progress, by_hand) {
-            let trouble = progress.pause.last.as_ref().map(|last| last.what.clone());
-            return Ok(Cycle { paused: Some(until), trouble, ..Cycle::default() });
+            let (trouble, hint) = progress.pause.last.map(|last| (last.what, last.hint)).unzip();
+            return Ok(Cycle { paused: Some(until), trouble, hint: hint.flatten(), ..Cycle::default() });
         }
         let counted = Counted::new(self.parts.github.as_ref(), self.parts.clock.as_ref());
         let (settings, followed) = (self.settings(), self.followed(source, &progress)?);
@@ -123,6 +125,7 @@ impl App {
             requests: count.requests,
             unchanged: count.unchanged,
             trouble: trouble.as_ref().map(Trouble::to_string),
+            hint: trouble.as_ref().and_then(Trouble::hint),
             ..Cycle::default()
         };
         let mut rest = arrivals;
@@ -158,8 +161,8 @@ impl App {
             }
             tx.put_poll(&key, &progress)
         })?;
-        let trouble = Some(trouble.to_string());
-        Ok(Cycle { requests: count.requests, unchanged: count.unchanged, paused, trouble, ..Cycle::default() })
+        let (trouble, hint) = (Some(trouble.to_string()), trouble.hint());
+        Ok(Cycle { requests: count.requests, unchanged: count.unchanged, paused, trouble, hint, ..Cycle::default() })
     }
 
     /// Decides `arrivals` in one transaction, with how far the cycle went when they are its last. A bug in one of them

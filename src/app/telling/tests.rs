@@ -91,7 +91,7 @@ impl GitHub for Scripted {
 
     fn can_ask(&self, host: &str) -> Result<(), Unsent> {
         match *self.has_no_token.lock().unwrap() {
-            true => Err(Unsent::NoToken { host: host.into() }),
+            true => Err(Unsent::NoToken { host: host.into(), unusable: None }),
             false => Ok(()),
         }
     }

@@ -120,7 +120,7 @@ mod tests {
     #[case(Need::Permission, Severity::Warning)]
     #[case(Need::Items, Severity::Note)]
     fn a_missing_token_is_as_bad_as_what_it_is_needed_for(#[case] need: Need, #[case] want: Severity) {
-        let none = Trouble::Unsent(Unsent::NoToken { host: "ghe.example".into() });
+        let none = Trouble::Unsent(Unsent::NoToken { host: "ghe.example".into(), unusable: None });
         let found = unasked(&none, need);
         assert_eq!((found.id, found.severity), ("github.no-token", want));
         assert!(found.todo.unwrap().contains("github.hosts.ghe.example.tokenEnv"));

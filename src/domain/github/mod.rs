@@ -133,10 +133,12 @@ pub struct Limit {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unsent {
     /// No token is configured or found for this host: nothing was sent.
-    #[error("there is no token for `{host}`")]
+    #[error("there is no token for `{host}`{}", unusable.as_ref().map_or_else(String::new, |name| format!(": what `{name}` holds is none")))]
     NoToken {
         /// The host.
         host: String,
+        /// The variable that was to hold it and holds something else.
+        unusable: Option<String>,
     },
     /// The host is neither github.com nor configured under `github.hosts`: nothing was sent.
     #[error("`{host}` is not configured under `github.hosts`")]
@@ -193,10 +195,10 @@ pub trait GitHub: Send + Sync {
 /// Where nobody can be asked: no token anywhere.
 impl GitHub for () {
     fn send(&self, request: &Request) -> Result<Answer, Unsent> {
-        Err(Unsent::NoToken { host: request.host.clone() })
+        Err(Unsent::NoToken { host: request.host.clone(), unusable: None })
     }
 
     fn can_ask(&self, host: &str) -> Result<(), Unsent> {
-        Err(Unsent::NoToken { host: host.to_owned() })
+        Err(Unsent::NoToken { host: host.to_owned(), unusable: None })
     }
 }

@@ -129,7 +129,10 @@ impl Trouble {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Refused { host, why, .. } => Some(why.hint(host)),
-            Self::Unsent(Unsent::NoToken { host }) => Some(match host.as_str() {
+            Self::Unsent(Unsent::NoToken { unusable: Some(name), .. }) => Some(format!(
+                "correct `{name}`: a token is one word, without spaces, quotation marks or line ends in it"
+            )),
+            Self::Unsent(Unsent::NoToken { host, unusable: None }) => Some(match host.as_str() {
                 DEFAULT_HOST => "set a variable of `github.tokenEnv`, or log in with `gh auth login`".into(),
                 host => format!(
                     "set a variable of `github.hosts.{host}.tokenEnv`, or log in with `gh auth login --hostname {host}`"

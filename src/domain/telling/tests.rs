@@ -209,7 +209,7 @@ fn limits_wait_outages_are_tried_again_and_what_may_not_be_ends() {
     }
     let unsent = |unsent: Unsent| super::heard("h", &Err(unsent), NOW);
     let host = || "h".to_owned();
-    assert!(matches!(unsent(Unsent::NoToken { host: host() }), Err(Untold::Nobody(_))));
+    assert!(matches!(unsent(Unsent::NoToken { host: host(), unusable: None }), Err(Untold::Nobody(_))));
     assert!(matches!(unsent(Unsent::UnknownHost { host: host() }), Err(Untold::Nobody(_))));
     assert!(matches!(unsent(Unsent::Elsewhere { host: host(), origin: host() }), Err(Untold::Never(_))));
     assert!(matches!(unsent(Unsent::Unreachable { host: host(), why: host() }), Err(Untold::Outage(_))));

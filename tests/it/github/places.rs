@@ -127,7 +127,7 @@ fn k72_no_redirect_and_no_link_carries_a_token_to_another_host() {
 fn k72_a_host_without_a_token_or_a_configuration_is_not_asked_with_another_token() {
     let hosts = Hosts::new(|_, _, _| answer("200 OK", "", "{}"));
     for (host, want) in [
-        ("bare.example", Unsent::NoToken { host: "bare.example".into() }),
+        ("bare.example", Unsent::NoToken { host: "bare.example".into(), unusable: None }),
         ("other.example", Unsent::UnknownHost { host: "other.example".into() }),
         ("ghe.example:8443", Unsent::UnknownHost { host: "ghe.example:8443".into() }),
     ] {

@@ -53,7 +53,10 @@ fn gh_is_asked_for_the_host_that_has_no_variable_and_not_again_at_once() {
     let door = Door::new(|_, _| answer("401 Unauthorized", "", "{\"message\":\"Bad credentials\"}"));
     let github = with_gh(folder.path(), &door);
     for _ in 0..3 {
-        assert_eq!(github.can_ask("nobody.example"), Err(Unsent::NoToken { host: "nobody.example".into() }));
+        assert_eq!(
+            github.can_ask("nobody.example"),
+            Err(Unsent::NoToken { host: "nobody.example".into(), unusable: None })
+        );
         assert_eq!(github.can_ask("ghe.example"), Ok(()));
         assert_eq!(github.send(&Request::get("ghe.example", "/x")).unwrap().status, 401);
         github.send(&Request::get("github.com", "/x")).unwrap();
@@ -71,7 +74,7 @@ fn a_gh_that_does_not_answer_is_ended() {
     put(folder.path(), "#!/bin/sh\necho $$ > @/pid\nexec sleep 600\n");
     let door = Door::new(|_, _| Says::Nothing);
     let github = with_gh(folder.path(), &door);
-    assert_eq!(github.can_ask("ghe.example"), Err(Unsent::NoToken { host: "ghe.example".into() }));
+    assert_eq!(github.can_ask("ghe.example"), Err(Unsent::NoToken { host: "ghe.example".into(), unusable: None }));
     let pid = fs::read_to_string(folder.path().join("pid")).unwrap();
     let process = Path::new("/proc").join(pid.trim());
     wait_for("gh to be gone", Duration::from_secs(10), || !process.exists());

@@ -28,7 +28,7 @@ impl Hosts {
     fn host(&self, host: &str) -> Result<(&Arc<Mutex<FakeGitHub>>, &str), Unsent> {
         let unknown = || Unsent::UnknownHost { host: host.to_owned() };
         let (fake, token) = self.hosts.get(host).ok_or_else(unknown)?;
-        Ok((fake, token.as_deref().ok_or_else(|| Unsent::NoToken { host: host.to_owned() })?))
+        Ok((fake, token.as_deref().ok_or_else(|| Unsent::NoToken { host: host.to_owned(), unusable: None })?))
     }
 }
 
