@@ -50,7 +50,9 @@ impl Packed<'_> {
         }
         // Both are far from four gigabytes: bodies are limited at the door.
         let len = |part: &[u8]| u32::try_from(part.len()).unwrap_or(u32::MAX).to_be_bytes();
-        pack.reserve_exact(if pack.is_empty() { self.len().max(PACK) } else { self.len() });
+        if pack.is_empty() {
+            pack.reserve_exact(self.len().max(PACK));
+        }
         pack.extend_from_slice(&keys::number(self.effect));
         pack.extend_from_slice(&len(self.row));
         pack.extend_from_slice(&len(self.text));

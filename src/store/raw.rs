@@ -13,7 +13,7 @@ use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableError, Wri
 use super::error::{StoreError, panic_text};
 use super::keys::{self, Span};
 use super::packs::Filling;
-use super::rows::{self, ItemRow, JournalRowRef};
+use super::rows::{self, JournalRowRef};
 use super::tables::{Bytes, TableId};
 use crate::domain::item::Item;
 use crate::domain::reference::RefKey;
@@ -169,22 +169,14 @@ impl<'t> WriteTx<'t> {
         self.numbers.insert(counter, next);
     }
 
-    /// An item, decoded once for the whole group.
-    pub(super) fn kept_item(&self, key: &RefKey) -> Result<Option<Rc<Item>>, StoreError> {
-        let bytes = key.as_str().as_bytes();
-        if let Some(item) = self.items.borrow().get(bytes) {
-            return Ok(item.clone());
-        }
-        let item =
-            self.get(TableId::Items, bytes, |row| rows::decode::<ItemRow>(TableId::Items, bytes, row))?.transpose()?;
-        let item = item.map(|row| Rc::new(Item::from(row)));
-        self.items.borrow_mut().insert(bytes.to_vec(), item.clone());
-        Ok(item)
+    /// The item of `key`, or that there is none, when this group has read or put it before.
+    pub(super) fn kept_item(&self, key: &RefKey) -> Option<Option<Rc<Item>>> {
+        self.items.borrow().get(key.as_str().as_bytes()).cloned()
     }
 
-    /// Keeps an item that was put.
-    pub(super) fn keep_item(&mut self, key: &RefKey, item: Item) {
-        self.items.get_mut().insert(key.as_str().as_bytes().to_vec(), Some(Rc::new(item)));
+    /// Keeps what was read or put of an item.
+    pub(super) fn keep_item(&self, key: &RefKey, item: Option<Rc<Item>>) {
+        self.items.borrow_mut().insert(key.as_str().as_bytes().to_vec(), item);
     }
 
     fn forget(&mut self, table: TableId, key: &[u8]) {

@@ -392,11 +392,17 @@ pub trait View: Raw {
 impl View for ReadTx<'_> {}
 impl View for WriteTx<'_> {
     fn item(&self, key: &RefKey) -> Result<Option<Item>, StoreError> {
-        Ok(self.kept_item(key)?.map(Rc::unwrap_or_clone))
+        Ok(self.shared_item(key)?.map(Rc::unwrap_or_clone))
     }
 
     fn shared_item(&self, key: &RefKey) -> Result<Option<Rc<Item>>, StoreError> {
-        self.kept_item(key)
+        if let Some(item) = self.kept_item(key) {
+            return Ok(item);
+        }
+        let found = row::<_, ItemRow>(self, TableId::Items, key.as_str().as_bytes())?;
+        let item = found.map(|row| Rc::new(Item::from(row)));
+        self.keep_item(key, item.clone());
+        Ok(item)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Writing: one method per kind of row, and whole outcomes of decisions.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::error::StoreError;
 use super::keys::{self, Span};
@@ -49,7 +50,7 @@ impl WriteTx<'_> {
     fn put_own_item(&mut self, item: Item) -> Result<(), StoreError> {
         let (key, row) = (item.reference.key(), ItemRow::from(item));
         self.put_row(TableId::Items, key.as_str().as_bytes(), &row)?;
-        self.keep_item(&key, row.into());
+        self.keep_item(&key, Some(Rc::new(row.into())));
         Ok(())
     }
 

@@ -163,10 +163,10 @@ fn as_the_third_version(path: &std::path::Path) {
             }
         }
         let mut items = transaction.open_table(TableId::Items.definition()).unwrap();
-        let is_packed = |key: &[u8]| super::super::beside::effect_of(key).is_some();
+        let is_effect = |key: &[u8]| super::super::beside::effect_of(key).is_some();
         let rows = items.iter().unwrap().map(|row| row.unwrap());
         let named: Vec<Vec<u8>> = rows
-            .filter(|(key, value)| is_packed(key.value()) && value.value().len() == 8)
+            .filter(|(key, value)| is_effect(key.value()) && value.value().len() == 8)
             .map(|(key, _)| key.value().to_vec())
             .collect();
         for key in named {
