@@ -9,7 +9,10 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 
+mod index;
 mod plain;
+
+pub use index::Index;
 
 /// Why a text is not JSON we read; line and column begin at 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,7 +42,12 @@ pub fn pretty(document: &serde_json::Value) -> String {
 
 /// Checks that `text` is one JSON value without duplicate keys at any depth.
 pub fn check(text: &str) -> Result<(), JsonError> {
-    if plain::is_plain(text) { Ok(()) } else { check_thoroughly(text) }
+    index(text).map(drop)
+}
+
+/// The same, with what the check came by; `None` where that is too much to keep, or took the thorough check.
+pub fn index(text: &str) -> Result<Option<Index>, JsonError> {
+    plain::look(text).map_or_else(|| check_thoroughly(text).map(|()| None), Ok)
 }
 
 /// The check by `serde_json`'s own reading, which has the last word and knows the place of a fault.

@@ -5,7 +5,9 @@
 
 use std::borrow::Cow;
 
-use crate::domain::json::{self, JsonError};
+use serde::Deserialize;
+
+use crate::domain::json::{self, Index, JsonError};
 use crate::domain::signature::TrustedBody;
 
 /// Largest JSON taken: GitHub sends none above 25 MB.
@@ -101,19 +103,39 @@ impl MediaType {
 
 /// One JSON object without duplicate keys, from a body that was let in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckedJson<'b>(Cow<'b, str>);
+pub struct CheckedJson<'b> {
+    text: Cow<'b, str>,
+    index: Option<Index>,
+}
 
 impl CheckedJson<'static> {
     /// A payload of our own making.
     pub fn of(payload: &serde_json::Value) -> Self {
-        Self(Cow::Owned(payload.to_string()))
+        Self { text: Cow::Owned(payload.to_string()), index: None }
     }
 }
 
 impl CheckedJson<'_> {
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// The same, which `serde_json` reads from end to end.
+    #[cfg(test)]
+    pub(super) fn without_index(&self) -> Self {
+        Self { text: self.text.clone(), index: None }
+    }
+
+    /// Reads a type from it.
+    ///
+    /// # Errors
+    /// The type does not fit.
+    pub fn parse<'j, T: Deserialize<'j>>(&'j self) -> serde_json::Result<T> {
+        match &self.index {
+            Some(index) => index.read(&self.text),
+            None => serde_json::from_str(&self.text),
+        }
     }
 }
 
@@ -128,10 +150,10 @@ pub fn read(media: MediaType, body: &TrustedBody) -> Result<CheckedJson<'_>, Bod
         MediaType::Form if bytes.is_empty() => return Err(BodyError::Empty),
         MediaType::Form => form_payload(bytes)?,
     };
-    checked(json).map(CheckedJson)
+    checked(json)
 }
 
-fn checked(bytes: Cow<'_, [u8]>) -> Result<Cow<'_, str>, BodyError> {
+fn checked(bytes: Cow<'_, [u8]>) -> Result<CheckedJson<'_>, BodyError> {
     match bytes.len() {
         0 => return Err(BodyError::Empty),
         n if n > MAX_JSON_BYTES => return Err(BodyError::TooLarge),
@@ -143,8 +165,8 @@ fn checked(bytes: Cow<'_, [u8]>) -> Result<Cow<'_, str>, BodyError> {
         Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|error| error.utf8_error()),
     };
     let text = without_lone_surrogates(text.map_err(|error| BodyError::Utf8(error.valid_up_to()))?);
-    json::check(&text)?;
-    if text.trim_start().starts_with('{') { Ok(text) } else { Err(BodyError::NotAnObject) }
+    let index = json::index(&text)?;
+    if text.trim_start().starts_with('{') { Ok(CheckedJson { text, index }) } else { Err(BodyError::NotAnObject) }
 }
 
 /// The one field `payload`, decoded to bytes: whether they are UTF-8 is asked afterwards, never papered over.

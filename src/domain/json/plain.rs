@@ -1,28 +1,42 @@
 //! A quick look that knows plain, unambiguous JSON when it sees it.
 //!
-//! Every request body is checked, and nearly all of them are plain: so this walks the bytes once, keeps nothing of them
-//! and says yes only to what `serde_json` reads and whose keys differ. Whatever it is not sure of (escaped keys,
+//! Every request body is checked, and nearly all of them are plain: so this walks the bytes once, notes where the members
+//! of objects stand and says yes only to what `serde_json` reads and whose keys differ. Whatever it is not sure of (escaped keys,
 //! surrogates, deep nesting, objects of very many keys, every fault) is left to the thorough check.
 
 use std::ops::Range;
+
+use super::index::{Index, Member};
 
 /// Deepest nesting it says yes to; `serde_json` reads 127.
 const DEPTH: usize = 64;
 /// Most keys of one object it compares with each other.
 const KEYS: usize = 256;
 
-/// Whether `text` is one JSON value without duplicate keys; false when it takes a closer look to tell.
-pub(super) fn is_plain(text: &str) -> bool {
-    let mut walk = Walk { bytes: text.as_bytes(), at: 0, sketches: Vec::new(), keys: Vec::new() };
-    let whole = walk.value(0).is_some();
+/// Most members that are noted; a text with more is read without an index.
+const MEMBERS: usize = 4096;
+
+/// What is known of a text that is one JSON value without duplicate keys: where its members stand, unless they are very
+/// many. `None` when it takes a closer look to tell.
+pub(super) fn look(text: &str) -> Option<Option<Index>> {
+    let members = Vec::with_capacity((text.len() / 48).min(512));
+    let mut walk = Walk { bytes: text.as_bytes(), members, ..Walk::default() };
     walk.space();
-    whole && walk.at == text.len()
+    walk.value(0)?;
+    walk.space();
+    let noted = walk.members.len() < MEMBERS && u32::try_from(text.len()).is_ok();
+    (walk.at == text.len()).then(|| noted.then_some(Index(walk.members)))
 }
 
 /// A walk over the bytes. Every step answers `None` when it is not sure.
+#[derive(Default)]
 struct Walk<'t> {
     bytes: &'t [u8],
     at: usize,
+    /// Members of objects that lie in no list.
+    members: Vec<Member>,
+    /// Lists that are open.
+    lists: usize,
     /// A few bits of each key of the objects that are open: most keys are told apart by them.
     sketches: Vec<u32>,
     /// Where these keys stand.
@@ -30,8 +44,8 @@ struct Walk<'t> {
 }
 
 impl Walk<'_> {
+    /// The value that begins right here.
     fn value(&mut self, depth: usize) -> Option<()> {
-        self.space();
         match self.peek()? {
             b'"' => self.string().map(drop),
             b'{' => self.object(depth + 1),
@@ -54,19 +68,35 @@ impl Walk<'_> {
             return Some(());
         }
         loop {
-            self.space();
-            self.key(first)?;
-            self.space();
-            self.expect(b':')?;
-            self.value(depth)?;
+            self.member(first, depth)?;
             self.space();
             if !self.eat(b',') {
                 break;
             }
+            self.space();
         }
         self.keys.truncate(first);
         self.sketches.truncate(first);
         self.expect(b'}')
+    }
+
+    /// A key, which differs from those since number `first`, and its value.
+    fn member(&mut self, first: usize, depth: usize) -> Option<()> {
+        let key = self.key(first)?;
+        self.space();
+        self.expect(b':')?;
+        self.space();
+        let noted = (self.lists == 0 && self.members.len() < MEMBERS).then(|| {
+            self.members.push(Member { key: short(key), value: short(self.at..self.at), past: 0 });
+            self.members.len() - 1
+        });
+        self.value(depth)?;
+        if let Some(noted) = noted {
+            let past = self.members.len() as u32;
+            let member = &mut self.members[noted];
+            (member.value.end, member.past) = (self.at as u32, past);
+        }
+        Some(())
     }
 
     fn array(&mut self, depth: usize) -> Option<()> {
@@ -78,17 +108,21 @@ impl Walk<'_> {
         if self.eat(b']') {
             return Some(());
         }
+        self.lists += 1;
         loop {
             self.value(depth)?;
             self.space();
             if !self.eat(b',') {
-                return self.expect(b']');
+                break;
             }
+            self.space();
         }
+        self.lists -= 1;
+        self.expect(b']')
     }
 
     /// A key that differs from those of its object, which begin with number `first`.
-    fn key(&mut self, first: usize) -> Option<()> {
+    fn key(&mut self, first: usize) -> Option<Range<usize>> {
         let (key, escaped) = self.string()?;
         if escaped || self.keys.len() - first == KEYS {
             return None;
@@ -100,8 +134,8 @@ impl Walk<'_> {
             return None;
         }
         self.sketches.push(sketch);
-        self.keys.push(key);
-        Some(())
+        self.keys.push(key.clone());
+        Some(key)
     }
 
     /// A string: what is between its quotes, and whether there are escapes in it.
@@ -190,6 +224,11 @@ impl Walk<'_> {
     }
 }
 
+/// A place in a text whose length fits.
+fn short(place: Range<usize>) -> Range<u32> {
+    place.start as u32..place.end as u32
+}
+
 /// How many bytes come before a quote, a backslash or a control character; eight are looked at together.
 fn plain_bytes(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
@@ -223,6 +262,10 @@ mod tests {
 
     use super::super::check_thoroughly;
     use super::*;
+
+    fn is_plain(text: &str) -> bool {
+        look(text).is_some()
+    }
 
     #[test]
     fn plain_json_is_known() {

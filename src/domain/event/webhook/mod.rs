@@ -65,7 +65,7 @@ pub fn item_named(json: &CheckedJson<'_>) -> Option<(WorkItemRef, SubjectKind)> 
 
 /// Every key is optional and of any type, so a text that is one JSON object can always be read.
 fn read(json: &CheckedJson<'_>) -> Payload {
-    serde_json::from_str(json.as_str()).unwrap_or_default()
+    json.parse().unwrap_or_default()
 }
 
 fn content(name: &str, payload: &Payload, repository: Option<&Repository>) -> Row {

@@ -19,7 +19,7 @@ use crate::domain::time::Time;
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Payload {
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub action: Option<String>,
     #[serde(deserialize_with = "leaf")]
     pub number: Option<u64>,
@@ -45,15 +45,15 @@ pub(super) struct Payload {
     pub check_run: Option<CheckRun>,
     #[serde(deserialize_with = "object")]
     pub workflow_run: Option<WorkflowRun>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub sha: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub context: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub state: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub description: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub target_url: Option<String>,
     #[serde(deserialize_with = "leaf")]
     pub id: Option<u64>,
@@ -71,15 +71,15 @@ pub(super) struct Payload {
 pub(super) struct Repo {
     #[serde(deserialize_with = "leaf")]
     pub id: Option<u64>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub name: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub full_name: Option<String>,
     #[serde(deserialize_with = "object")]
     pub owner: Option<User>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub html_url: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub url: Option<String>,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Repo {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Linked {
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub html_url: Option<String>,
 }
 
@@ -95,7 +95,7 @@ pub(super) struct Linked {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct User {
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub login: Option<String>,
 }
 
@@ -114,17 +114,17 @@ pub(super) struct Item {
     pub id: Option<u64>,
     #[serde(deserialize_with = "leaf")]
     pub number: Option<u64>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub title: Option<String>,
     #[serde(deserialize_with = "prose")]
     pub body: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub state: Option<String>,
     #[serde(deserialize_with = "object")]
     pub user: Option<User>,
     #[serde(deserialize_with = "objects")]
     pub labels: Vec<Label>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub html_url: Option<String>,
     #[serde(deserialize_with = "time")]
     pub created_at: Option<Time>,
@@ -155,9 +155,9 @@ pub(super) struct PullRequestMark {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct HeadRef {
-    #[serde(rename = "ref", deserialize_with = "leaf")]
+    #[serde(rename = "ref", deserialize_with = "text")]
     pub branch: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub sha: Option<String>,
     #[serde(deserialize_with = "object")]
     pub repo: Option<Repo>,
@@ -167,7 +167,7 @@ pub(super) struct HeadRef {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Label {
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub name: Option<String>,
 }
 
@@ -177,7 +177,7 @@ pub(super) struct Label {
 pub(super) struct Comment {
     #[serde(deserialize_with = "leaf")]
     pub id: Option<u64>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub node_id: Option<String>,
     #[serde(deserialize_with = "object")]
     pub user: Option<User>,
@@ -185,9 +185,9 @@ pub(super) struct Comment {
     pub body: Option<String>,
     #[serde(deserialize_with = "time")]
     pub created_at: Option<Time>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub html_url: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub path: Option<String>,
     #[serde(deserialize_with = "leaf")]
     pub line: Option<u64>,
@@ -201,17 +201,17 @@ pub(super) struct Comment {
 pub(super) struct Review {
     #[serde(deserialize_with = "leaf")]
     pub id: Option<u64>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub node_id: Option<String>,
     #[serde(deserialize_with = "object")]
     pub user: Option<User>,
     #[serde(deserialize_with = "prose")]
     pub body: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub state: Option<String>,
     #[serde(deserialize_with = "time")]
     pub submitted_at: Option<Time>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub html_url: Option<String>,
 }
 
@@ -255,7 +255,7 @@ pub(super) struct RepoChange {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct From {
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub from: Option<String>,
 }
 
@@ -283,19 +283,19 @@ pub(super) struct FormerOwner {
 pub(super) struct CheckRun {
     #[serde(deserialize_with = "leaf")]
     pub id: Option<u64>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub name: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub head_sha: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub status: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub conclusion: Option<String>,
     #[serde(deserialize_with = "time")]
     pub completed_at: Option<Time>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub html_url: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub details_url: Option<String>,
     #[serde(deserialize_with = "object")]
     pub output: Option<Output>,
@@ -317,21 +317,21 @@ pub(super) struct Output {
 pub(super) struct WorkflowRun {
     #[serde(deserialize_with = "leaf")]
     pub id: Option<u64>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub name: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub head_sha: Option<String>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub head_branch: Option<String>,
     #[serde(deserialize_with = "object")]
     pub head_repository: Option<Repo>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub conclusion: Option<String>,
     #[serde(deserialize_with = "leaf")]
     pub run_attempt: Option<u64>,
     #[serde(deserialize_with = "time")]
     pub updated_at: Option<Time>,
-    #[serde(deserialize_with = "leaf")]
+    #[serde(deserialize_with = "text")]
     pub html_url: Option<String>,
     #[serde(deserialize_with = "objects")]
     pub pull_requests: Vec<NamedPullRequest>,
@@ -355,13 +355,13 @@ pub(super) struct Base {
     pub repo: Option<Repo>,
 }
 
-/// A text, number or truth value; anything else is absent.
+/// A number or truth value; anything else is absent.
 fn leaf<'de, D: Deserializer<'de>, T: DeserializeOwned>(value: D) -> Result<Option<T>, D::Error> {
     let raw = raw(value)?;
     Ok(serde_json::from_str(raw).ok())
 }
 
-/// An object, read where it stands; anything else is absent, but for a number, which is an object without any key.
+/// An object, read where it stands; anything else is absent, but for a fraction, which is an object without any key.
 fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
     value.deserialize_any(Object(PhantomData))
 }
@@ -369,6 +369,27 @@ fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Op
 /// An object whose mere presence says something, so that a number must not pass for one.
 fn mark<'de, D: Deserializer<'de>, T: DeserializeOwned>(value: D) -> Result<Option<T>, D::Error> {
     Ok(read_object(raw(value)?))
+}
+
+/// The parts of a visitor for what it does not want.
+macro_rules! lets_go_by {
+    ($($visit:ident: $value:ty)?) => {
+        lets_go_by!(@ visit_bool: bool, visit_u64: u64, visit_i64: i64, visit_f64: f64 $(, $visit: $value)?);
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+            while items.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(None)
+        }
+    };
+    (@ $($visit:ident: $value:ty),*) => {
+        $(fn $visit<E>(self, _: $value) -> Result<Self::Value, E> {
+            Ok(None)
+        })*
+    };
 }
 
 /// Takes an object and lets everything else go by.
@@ -385,22 +406,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
         T::deserialize(MapAccessDeserializer::new(entries)).map(Some)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(None)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(None)
-    }
+    lets_go_by!(visit_str: &str);
 }
 
 /// The objects of a list; what is no object is left out, and so is a list that is none.
@@ -409,14 +415,42 @@ fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(value: D) -> Result<V
     Ok(items.into_iter().filter_map(|item| read_object(item.get())).collect())
 }
 
+/// A text; anything else is absent.
+fn text<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    value.deserialize_any(Text(|text: &str| Some(text.to_owned())))
+}
+
 /// A text of several lines, with LF line ends.
 fn prose<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
-    Ok(leaf::<D, String>(value)?.map(text::lf))
+    value.deserialize_any(Text(|prose: &str| Some(text::lf(prose.to_owned()))))
 }
 
 /// A time; what is none is absent.
 fn time<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Time>, D::Error> {
-    Ok(leaf::<D, String>(value)?.and_then(|text| Time::parse(&text).ok()))
+    value.deserialize_any(Text(|time: &str| Time::parse(time).ok()))
+}
+
+/// Makes something of a text, where it stands, and lets everything else go by.
+struct Text<F>(F);
+
+impl<'de, T, F: Fn(&str) -> Option<T>> Visitor<'de> for Text<F> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok((self.0)(text))
+    }
+
+    /// A number that is no integer comes this way, too.
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    lets_go_by!();
 }
 
 /// The value's own text: reading it can then fail without losing the place in the payload.

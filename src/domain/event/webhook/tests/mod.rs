@@ -33,10 +33,14 @@ const P14: &str = data!("P14-issue_comment-crlf.json");
 const P17: &str = data!("P17-comment-tag-characters.json");
 const J05: &str = data!("J05-lone-surrogate.json");
 
+/// The event of a text, which is the same with and without an index of its members.
 fn event(name: &str, text: &str) -> Event {
     let body = TrustedBody::from_own_request(Bytes::copy_from_slice(text.as_bytes()));
     let json = body::read(MediaType::Json, &body).unwrap();
-    normalise(name, DeliveryId::parse("d-1").unwrap(), &json)
+    let normalised = |json: &CheckedJson<'_>| normalise(name, DeliveryId::parse("d-1").unwrap(), json);
+    let event = normalised(&json);
+    assert_eq!(normalised(&json.without_index()), event);
+    event
 }
 
 fn parsed(text: &str) -> Value {
@@ -143,6 +147,38 @@ fn p03_the_base_decides_and_a_deleted_fork_is_no_error() {
     assert!(!of_head(json!({"id": 102, "full_name": "octo/hello"})));
     assert!(!of_head(json!({"full_name": "mona/hello"})));
     assert_eq!(ignored(&self::event("pull_request", P03)), Ignored::UnlistedAction);
+}
+
+/// Of another type is absent, and the rest is read all the same.
+#[rstest]
+fn p04_a_value_of_another_type_loses_no_other(
+    #[values(
+        "null",
+        "7",
+        "-7",
+        "1.5",
+        "1e400",
+        "99999999999999999999",
+        "true",
+        "\"a\"",
+        "[{\"login\":\"x\"}]",
+        "[7]",
+        "{}"
+    )]
+    value: &str,
+    #[values(
+        "/enterprise",
+        "/sender",
+        "/label",
+        "/issue/labels",
+        "/issue/title",
+        "/comment/user",
+        "/comment/created_at"
+    )]
+    place: &str,
+) {
+    let commented = event("issue_comment", &with(P14, place, Some(parsed(value))));
+    assert_eq!(speech(&commented).subject.as_ref().unwrap().reference, item("github:octo/hello#7"));
 }
 
 #[rstest]
