@@ -3,11 +3,11 @@
 //! While the log cannot be written, entries stay in the store, and `events` shows them from there. They are bounded: of
 //! what waits for days the oldest is given up, and the trail says how much.
 
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::App;
-use crate::domain::log::{EventName, LogEntry};
+use crate::domain::log::{EventName, Level, LogEntry, WrittenEntry};
 use crate::domain::ports::{EventLog, LogError};
 use crate::domain::time::Time;
 use crate::store::{StoreError, View as _};
@@ -60,11 +60,11 @@ impl Drain {
     pub fn run(&mut self, app: &App, own: &mut Vec<(Time, LogEntry)>) -> Result<bool, DrainError> {
         let store = app.store().id().0;
         let from = self.next(&store)?;
-        let read = app.store().read(|tx| tx.journal(from, BATCH));
+        let read = app.store().read(|tx| tx.journal_written(from, BATCH));
         let waiting = read.as_deref().unwrap_or_default();
         let mut lines: Vec<String> =
             waiting.iter().map(|(seq, at, entry)| line(*at, entry, self.pid, Some((*seq, &store)))).collect();
-        lines.extend(own.iter().map(|(at, entry)| line(*at, entry, self.pid, None)));
+        lines.extend(own.iter().map(|(at, entry)| line(*at, &WrittenEntry::of(entry), self.pid, None)));
         self.log.append(&lines)?;
         own.clear();
         let waiting = read?;
@@ -100,37 +100,39 @@ impl App {
 }
 
 /// One line of the log: `ts`, `source`, `event`, `level`, `pid`, the trail's own number, then the entry's fields.
-pub fn line(at: Time, entry: &LogEntry, pid: u32, seq: Option<(u64, &str)>) -> String {
-    // Keys are texts and so are the fields' values, or numbers: nothing that JSON cannot hold.
-    serde_json::to_string(&Line { at, entry, pid, seq }).unwrap_or_default()
-}
-
-/// A line that is written as it is made: there are three of them for a delivery.
-struct Line<'a> {
-    at: Time,
-    entry: &'a LogEntry,
-    pid: u32,
-    seq: Option<(u64, &'a str)>,
-}
-
-impl Serialize for Line<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { at, entry, pid, seq } = self;
-        let mut line = serializer.serialize_map(None)?;
-        line.serialize_entry("ts", &at.to_millis_string())?;
-        line.serialize_entry("source", "the-loop")?;
-        line.serialize_entry("event", entry.event.as_str())?;
-        line.serialize_entry("level", &entry.level)?;
-        line.serialize_entry("pid", pid)?;
-        if let Some((seq, store)) = seq {
-            line.serialize_entry("seq", seq)?;
-            line.serialize_entry("store", store)?;
-        }
-        for (key, value) in entry.fields.iter().filter(|(_, value)| !value.is_null()) {
-            line.serialize_entry(key, value)?;
-        }
-        line.end()
+pub fn line(at: Time, entry: &WrittenEntry, pid: u32, seq: Option<(u64, &str)>) -> String {
+    let head = Head {
+        ts: at.to_millis_string(),
+        source: "the-loop",
+        event: entry.event.as_str(),
+        level: entry.level,
+        pid,
+        seq: seq.map(|(seq, _)| seq),
+        store: seq.map(|(_, store)| store),
+    };
+    // Texts and numbers are nothing that JSON cannot hold.
+    let mut line = serde_json::to_string(&head).unwrap_or_default();
+    // There are three lines for a delivery, so the fields are passed on as they stand.
+    if let Some(fields) = entry.fields.get().strip_prefix('{').filter(|fields| *fields != "}") {
+        line.truncate(line.len().saturating_sub(1));
+        line.push(',');
+        line.push_str(fields);
     }
+    line
+}
+
+/// The fields that every line begins with.
+#[derive(Serialize)]
+struct Head<'a> {
+    ts: String,
+    source: &'static str,
+    event: &'a str,
+    level: Level,
+    pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<&'a str>,
 }
 
 /// The number a line has in the trail of `store`.

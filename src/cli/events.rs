@@ -16,7 +16,7 @@ use crate::app::journal;
 use crate::daemon::compose::Setting;
 use crate::daemon::interrupt::until_interrupted;
 use crate::domain::config::nearest;
-use crate::domain::log::{EventName, Level, LogEntry};
+use crate::domain::log::{EventName, Level, WrittenEntry};
 use crate::domain::ports::Clock as _;
 use crate::domain::time::Time;
 use crate::domain::trail::Wanted;
@@ -190,11 +190,11 @@ impl<'s> Trail<'s> {
     }
 
     /// What the store holds that was not given out.
-    fn waiting(&self) -> Result<Vec<(String, u64, Time, LogEntry)>, Failure> {
+    fn waiting(&self) -> Result<Vec<(String, u64, Time, WrittenEntry)>, Failure> {
         let Some(reader) = reader(self.setting)? else { return Ok(Vec::new()) };
         let store = reader.id().0;
         let from = self.last.get(&store).map_or(0, |last| last + 1);
-        let waiting = reader.read(|tx| tx.journal(from, usize::MAX))?;
+        let waiting = reader.read(|tx| tx.journal_written(from, usize::MAX))?;
         Ok(waiting.into_iter().map(|(seq, at, entry)| (store.clone(), seq, at, entry)).collect())
     }
 }

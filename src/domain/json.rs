@@ -47,7 +47,12 @@ pub fn check(text: &str) -> Result<(), JsonError> {
 
 /// The same, with what the check came by; `None` where that is too much to keep, or took the thorough check.
 pub fn index(text: &str) -> Result<Option<Index>, JsonError> {
-    plain::look(text).map_or_else(|| check_thoroughly(text).map(|()| None), Ok)
+    plain(text).map_or_else(|| check_thoroughly(text).map(|()| None), Ok)
+}
+
+/// The same of a text that is plain: no escapes of surrogates or in keys, nothing very deep or wide. `None` says nothing.
+pub fn plain(text: &str) -> Option<Option<Index>> {
+    plain::look(text)
 }
 
 /// The check by `serde_json`'s own reading, which has the last word and knows the place of a fault.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::secrets::redact;
@@ -151,6 +152,26 @@ pub struct LogEntry {
     pub fields: Map<String, Value>,
 }
 
+/// An entry that was written, on its way to the log: its fields are passed on as they stand.
+#[derive(Debug, Clone, Deserialize)]
+pub struct WrittenEntry {
+    /// Its name.
+    pub event: EventName,
+    /// Its level.
+    pub level: Level,
+    /// Further fields: the text of one JSON object.
+    pub fields: Box<RawValue>,
+}
+
+impl WrittenEntry {
+    /// An entry as it would be read after it was written.
+    pub fn of(entry: &LogEntry) -> Self {
+        // Keys are texts, and so are values, or numbers: nothing that JSON cannot hold.
+        let fields = serde_json::value::to_raw_value(&entry.fields).unwrap_or_default();
+        Self { event: entry.event, level: entry.level, fields }
+    }
+}
+
 impl LogEntry {
     /// An entry without fields.
     pub fn new(event: EventName, level: Level) -> Self {
@@ -171,6 +192,7 @@ impl LogEntry {
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         let value = match value.into() {
+            Value::Null => return self,
             Value::String(text) => Value::String(match redact(&text) {
                 Cow::Borrowed(_) => text,
                 Cow::Owned(safe) => safe,

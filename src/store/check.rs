@@ -19,6 +19,7 @@ use super::write::{
 use crate::domain::decide::{IdentityState, Waiting};
 use crate::domain::effect::{Effect, EffectBody};
 use crate::domain::item::Item;
+use crate::domain::log::LogEntry;
 use crate::domain::polling::Progress;
 use crate::domain::reference::RefKey;
 use crate::domain::session::{EndReason, Session, SessionState};
@@ -99,7 +100,7 @@ impl<V: View> Check<'_, V> {
         self.shape::<SettledRow>(TableId::Settled)?;
         self.shape::<StampRow>(TableId::Stamps)?;
         self.shape::<DeadLetterRow>(TableId::DeadLetters)?;
-        self.each(TableId::Journal, |_, key, value| trail(key, value).map(drop))?;
+        self.each(TableId::Journal, |_, key, value| trail::<LogEntry>(key, value).map(drop))?;
         self.shape::<TellRow>(TableId::Tells)?;
         self.shape::<UndecidableRow>(TableId::Undecidables)?;
         self.shape::<Progress>(TableId::Polls)?;

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
+use serde::de::DeserializeOwned;
+
 use super::error::StoreError;
 use super::keys::{self, Span};
 use super::packs::read_effect;
@@ -21,7 +23,7 @@ use crate::domain::effect::{Claim, Class, DeadLetter, Effect, Place};
 use crate::domain::event::Identity;
 use crate::domain::ids::DeliveryId;
 use crate::domain::item::Item;
-use crate::domain::log::LogEntry;
+use crate::domain::log::{LogEntry, WrittenEntry};
 use crate::domain::names::Names;
 use crate::domain::reference::{RefKey, WorkItemRef};
 use crate::domain::session::Session;
@@ -324,15 +326,12 @@ pub trait View: Raw {
 
     /// Journal entries from number `from` on, `limit` of them and the rest of the last one's row.
     fn journal(&self, from: u64, limit: usize) -> Result<Vec<(u64, Time, LogEntry)>, StoreError> {
-        let mut entries = Vec::new();
-        self.scan(TableId::Journal, &Span::starting(keys::number(from).to_vec()), &mut |key, value| {
-            match trail(key, value) {
-                Ok(row) => entries.extend(row.into_iter().filter(|(number, ..)| *number >= from)),
-                Err(error) => self.note_skipped(error),
-            }
-            if entries.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        Ok(entries)
+        entries(self, from, limit)
+    }
+
+    /// The same, to be passed on.
+    fn journal_written(&self, from: u64, limit: usize) -> Result<Vec<(u64, Time, WrittenEntry)>, StoreError> {
+        entries(self, from, limit)
     }
 
     /// Numbers of the first and the last journal entry; `None` when it is empty.
@@ -418,7 +417,7 @@ impl From<MarkRow> for Mark {
 }
 
 /// One row, decoded.
-fn row<V: Raw + ?Sized, T: serde::de::DeserializeOwned>(
+fn row<V: Raw + ?Sized, T: DeserializeOwned>(
     view: &V,
     table: TableId,
     key: &[u8],
@@ -453,9 +452,24 @@ pub(super) fn list<V: Raw + ?Sized, T>(
     Ok(out)
 }
 
-/// The entries of one row of the journal with their numbers; the row's key is the last one's.
-pub(super) fn trail(key: &[u8], value: &[u8]) -> Result<Vec<(u64, Time, LogEntry)>, StoreError> {
-    let entries: Vec<JournalRow> = rows::decode(TableId::Journal, key, value)?;
+/// Entries of the journal with their numbers.
+type Entries<E> = Vec<(u64, Time, E)>;
+
+fn entries<V: Raw + ?Sized, E: DeserializeOwned>(view: &V, from: u64, limit: usize) -> Result<Entries<E>, StoreError> {
+    let mut entries = Vec::new();
+    view.scan(TableId::Journal, &Span::starting(keys::number(from).to_vec()), &mut |key, value| {
+        match trail(key, value) {
+            Ok(row) => entries.extend(row.into_iter().filter(|(number, ..)| *number >= from)),
+            Err(error) => view.note_skipped(error),
+        }
+        if entries.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    Ok(entries)
+}
+
+/// The entries of one row of the journal; the row's key is the number of the last one.
+pub(super) fn trail<E: DeserializeOwned>(key: &[u8], value: &[u8]) -> Result<Entries<E>, StoreError> {
+    let entries: Vec<JournalRow<E>> = rows::decode(TableId::Journal, key, value)?;
     let last = numbered(TableId::Journal, key)?;
     let first = (last + 1).checked_sub(entries.len() as u64).filter(|first| *first > 0);
     let first = first.ok_or_else(|| rows::bad(TableId::Journal, key, "more entries than numbers"))?;

@@ -164,8 +164,16 @@ fn checked(bytes: Cow<'_, [u8]>) -> Result<CheckedJson<'_>, BodyError> {
         Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed),
         Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|error| error.utf8_error()),
     };
-    let text = without_lone_surrogates(text.map_err(|error| BodyError::Utf8(error.valid_up_to()))?);
-    let index = json::index(&text)?;
+    let text = text.map_err(|error| BodyError::Utf8(error.valid_up_to()))?;
+    // Nearly every body is plain, and there are no surrogates in what is.
+    let (text, index) = match json::plain(&text) {
+        Some(index) => (text, index),
+        None => {
+            let text = without_lone_surrogates(text);
+            let index = json::index(&text)?;
+            (text, index)
+        }
+    };
     if text.trim_start().starts_with('{') { Ok(CheckedJson { text, index }) } else { Err(BodyError::NotAnObject) }
 }
 

@@ -117,11 +117,12 @@ pub(super) struct StampRow {
     pub stamp: String,
 }
 
-/// One entry of the decision trail; a row is a list of them. The entry's own shape is the event log's.
+/// One entry of the decision trail; a row is a list of them. The entry's own shape is the event log's, read whole or to be
+/// passed on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct JournalRow {
+pub(super) struct JournalRow<E = LogEntry> {
     pub t: Time,
-    pub entry: LogEntry,
+    pub entry: E,
 }
 
 /// A journal entry for writing, without a copy of the entry.
