@@ -30,6 +30,8 @@ mod panes;
 mod payloads;
 #[path = "support/polling.rs"]
 mod polling;
+#[path = "support/prototype.rs"]
+mod prototype;
 #[path = "support/report.rs"]
 mod report;
 

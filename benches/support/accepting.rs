@@ -11,6 +11,7 @@ use the_loop::domain::ids::DeliveryId;
 
 use crate::home::{Home, comments, reference, time};
 use crate::load::{Batch, Report, run};
+use crate::prototype;
 use crate::report::{Row, figure};
 
 /// Connections of the client.
@@ -38,10 +39,17 @@ struct Outcome {
 /// All rows about accepting.
 pub fn rows() -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
+    let large = filled(RECORDS[1])?;
+    // What is compared stands between two runs of what it is compared with.
+    let bare = || prototype::measure(CONNECTIONS, DELIVERIES / 2);
+    let before = bare()?;
     let fresh = measure(&filled(RECORDS[0])?, RECORDS[0], DELIVERIES)?;
-    rows.extend(accepted(RECORDS[0], &fresh));
-    let many = measure(&filled(RECORDS[1])?, RECORDS[1], DELIVERIES)?;
-    rows.extend(accepted(RECORDS[1], &many));
+    let between = bare()?;
+    let many = measure(&large, RECORDS[1], DELIVERIES)?;
+    let after = bare()?;
+    rows.push(Row::note("a bare prototype: receiver, check and grouped commit, nothing decided", figure(&between)));
+    rows.extend(accepted(RECORDS[0], &fresh, [&before, &between]));
+    rows.extend(accepted(RECORDS[1], &many, [&between, &after]));
     for (records, outcome) in RECORDS.iter().zip([&fresh, &many]) {
         let (now, most) = outcome.resident;
         rows.push(Row::new(
@@ -75,7 +83,7 @@ fn behind_finished_work() -> anyhow::Result<Row> {
     ))
 }
 
-fn accepted(records: u64, outcome: &Outcome) -> [Row; 2] {
+fn accepted(records: u64, outcome: &Outcome, bare: [&Report; 2]) -> [Row; 3] {
     let (report, (daemon, client)) = (&outcome.report, outcome.processor);
     let row = Row::new(
         format!("accepted deliveries, {CONNECTIONS} connections, 14 KB, {records} records"),
@@ -84,7 +92,12 @@ fn accepted(records: u64, outcome: &Outcome) -> [Row; 2] {
         report.per_second() >= PER_SECOND && report.p99 < P99,
     );
     let processor = format!("{daemon:.0} µs in the daemon, {client:.0} µs in the client");
-    [row, Row::note(format!("processor time per delivery of these, {records} records"), processor)]
+    let bare = bare.iter().map(|report| report.per_second()).sum::<f64>() / bare.len() as f64;
+    let compared = Row::note(
+        format!("these as a share of the prototype's before and after, {records} records"),
+        format!("{:.2} (of {bare:.0}/s)", report.per_second() / bare),
+    );
+    [row, compared, Row::note(format!("processor time per delivery of these, {records} records"), processor)]
 }
 
 fn filled(records: u64) -> anyhow::Result<Home> {

@@ -417,11 +417,7 @@ impl From<MarkRow> for Mark {
 }
 
 /// One row, decoded.
-fn row<V: Raw + ?Sized, T: DeserializeOwned>(
-    view: &V,
-    table: TableId,
-    key: &[u8],
-) -> Result<Option<T>, StoreError> {
+fn row<V: Raw + ?Sized, T: DeserializeOwned>(view: &V, table: TableId, key: &[u8]) -> Result<Option<T>, StoreError> {
     view.get(table, key, |value| rows::decode(table, key, value))?.transpose()
 }
 
