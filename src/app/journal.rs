@@ -189,6 +189,18 @@ mod tests {
     }
 
     #[test]
+    fn a_line_begins_alike_and_goes_on_with_the_fields_as_they_stand() {
+        let bare = LogEntry::info(EventName::PollCycle).with("nothing", Value::Null);
+        let full =
+            LogEntry::warn(EventName::ServerTrouble).with("reason", "a \"b\"").with("dropped", 3).with("c", true);
+        let head = r#"{"ts":"1970-01-01T00:00:00.001Z","source":"the-loop","event":""#;
+        let of = |entry: &LogEntry, seq| line(Time::from_millis(1), &WrittenEntry::of(entry), 7, seq);
+        assert_eq!(of(&bare, None), format!(r#"{head}poll.cycle","level":"info","pid":7}}"#));
+        let tail = r#""seq":9,"store":"s","reason":"a \"b\"","dropped":3,"c":true}"#;
+        assert_eq!(of(&full, Some((9, "s"))), format!(r#"{head}server.trouble","level":"warn","pid":7,{tail}"#));
+    }
+
+    #[test]
     fn k65_what_waits_for_a_log_that_refuses_is_bounded_and_what_was_given_up_is_told() {
         let (app, _) = world();
         decide(&app, 20);
