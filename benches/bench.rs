@@ -17,6 +17,8 @@ mod fake_github;
 mod floor;
 #[path = "support/home.rs"]
 mod home;
+#[path = "support/listener.rs"]
+mod listener;
 #[path = "support/load.rs"]
 mod load;
 #[path = "support/null_door.rs"]

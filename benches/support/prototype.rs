@@ -2,19 +2,17 @@
 //! per delivery. Nothing is decided, looked up or read from a payload, so this is what the machine allows right now, and the
 //! share of it that the daemon reaches moves less than its rate does.
 
-use std::rc::Rc;
-use std::sync::Arc;
+use std::net::Ipv4Addr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use redb::{Builder, ConcurrencyMode, Database, TableDefinition};
-use the_loop::daemon::receiver::{Answer, Door, HookPath, Inbound, Limits, Settings, serve};
+use the_loop::daemon::receiver::{Answer, Door, Inbound};
 use the_loop::domain::event::body::{self, MediaType};
 use the_loop::domain::signature::Gate;
-use tokio::net::TcpListener;
-use tokio::sync::watch;
 
 use crate::home::comments;
-use crate::load::{Batch, Report, run};
+use crate::listener;
+use crate::load::Report;
 
 const TABLE: TableDefinition<'static, u64, &[u8]> = TableDefinition::new("deliveries");
 /// Bytes of a row: a comment, and what is remembered of it.
@@ -65,27 +63,14 @@ fn commit(database: &Database, rows: &Receiver<(Vec<u8>, Done)>) -> anyhow::Resu
 
 /// `count` deliveries over `connections` connections.
 pub fn measure(connections: usize, count: u64) -> anyhow::Result<Report> {
-    let series = comments(10);
-    let batch = Rc::new(Batch::new(&series, count));
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let mut builder = Builder::new();
     builder.set_cache_size(12 << 20).set_concurrency_mode(ConcurrencyMode::SingleWriter);
     let database = builder.create(dir.path().join("redb"))?;
     let (rows, waiting) = channel();
     let committing = std::thread::spawn(move || commit(&database, &waiting));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let (stop, stopped) = watch::channel(false);
-    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
-    let address = listener.local_addr()?;
-    let settings =
-        Settings { path: HookPath::parse(series.path)?, loopback_host_only: false, limits: Limits::default() };
-    let door = BareDoor { gate: Gate::new(vec![series.secret.to_vec()], false, address.ip())?, rows };
-    let server = runtime.spawn(serve(listener, Arc::new(door), settings, stopped));
-    let report = run(address, connections, &batch)?;
-    stop.send(true)?;
-    runtime.block_on(server)?;
-    let committed = committing.join().map_err(|_| anyhow::anyhow!("the committing thread panicked"))?;
-    committed?;
-    anyhow::ensure!(report.refused == 0, "{} of {count} were refused by the prototype", report.refused);
+    let gate = Gate::new(vec![comments(10).secret.to_vec()], false, Ipv4Addr::LOCALHOST.into())?;
+    let report = listener::measure(BareDoor { gate, rows }, connections, count)?;
+    committing.join().map_err(|_| anyhow::anyhow!("the committing thread panicked"))??;
     Ok(report)
 }

@@ -42,21 +42,17 @@ pub fn pretty(document: &serde_json::Value) -> String {
 
 /// Checks that `text` is one JSON value without duplicate keys at any depth.
 pub fn check(text: &str) -> Result<(), JsonError> {
-    index(text).map(drop)
+    if plain(text).is_some() { Ok(()) } else { check_thoroughly(text) }
 }
 
-/// The same, with what the check came by; `None` where that is too much to keep, or took the thorough check.
-pub fn index(text: &str) -> Result<Option<Index>, JsonError> {
-    plain(text).map_or_else(|| check_thoroughly(text).map(|()| None), Ok)
-}
-
-/// The same of a text that is plain: no escapes of surrogates or in keys, nothing very deep or wide. `None` says nothing.
+/// The same for a text that is plain: no escapes of surrogates or in keys, nothing very deep or wide. It is answered with
+/// an index, unless that is too much to keep. `None` says nothing: [`check_thoroughly`] does.
 pub fn plain(text: &str) -> Option<Option<Index>> {
     plain::look(text)
 }
 
 /// The check by `serde_json`'s own reading, which has the last word and knows the place of a fault.
-fn check_thoroughly(text: &str) -> Result<(), JsonError> {
+pub fn check_thoroughly(text: &str) -> Result<(), JsonError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     Unambiguous.deserialize(&mut reader).and_then(|()| reader.end()).map_err(|error| JsonError::from_serde(&error))
 }

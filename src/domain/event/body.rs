@@ -170,8 +170,8 @@ fn checked(bytes: Cow<'_, [u8]>) -> Result<CheckedJson<'_>, BodyError> {
         Some(index) => (text, index),
         None => {
             let text = without_lone_surrogates(text);
-            let index = json::index(&text)?;
-            (text, index)
+            json::check_thoroughly(&text)?;
+            (text, None)
         }
     };
     if text.trim_start().starts_with('{') { Ok(CheckedJson { text, index }) } else { Err(BodyError::NotAnObject) }

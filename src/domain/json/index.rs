@@ -12,7 +12,7 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Error;
 
 /// The members of the objects of one text, but for those within lists, in the order of the text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index(pub(super) Vec<Member>);
 
 /// One member of an object. Offsets are bytes of the text.
@@ -137,12 +137,12 @@ mod tests {
     use serde_json::Value as Json;
     use serde_json::value::RawValue;
 
-    use super::super::index;
+    use super::super::plain;
     use super::*;
     use crate::domain::portable::samples::value;
 
     fn indexed(text: &str) -> Index {
-        index(text).unwrap().unwrap()
+        plain(text).unwrap().unwrap()
     }
 
     proptest! {
@@ -206,8 +206,8 @@ mod tests {
             let parts: Vec<String> = (0..n).map(|n| format!("\"p{n}\":{{{}}}", part.join(","))).collect();
             format!("{{{}}}", parts.join(","))
         };
-        assert!(index(&members(20)).unwrap().is_some());
-        assert_eq!(index(&members(21)).unwrap(), None);
+        assert!(plain(&members(20)).unwrap().is_some());
+        assert_eq!(plain(&members(21)).unwrap(), None);
         let listed = format!("{{\"list\":[{}]}}", members(21));
         assert_eq!(indexed(&listed).0.len(), 1, "what is in lists is not noted");
     }

@@ -361,7 +361,8 @@ fn leaf<'de, D: Deserializer<'de>, T: DeserializeOwned>(value: D) -> Result<Opti
     Ok(serde_json::from_str(raw).ok())
 }
 
-/// An object, read where it stands; anything else is absent, but for a fraction, which is an object without any key.
+/// An object, read where it stands; anything else is absent, but for a number that is no integer of 64
+/// bits, which is an object without any key.
 fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
     value.deserialize_any(Object(PhantomData))
 }
@@ -444,7 +445,7 @@ impl<'de, T, F: Fn(&str) -> Option<T>> Visitor<'de> for Text<F> {
         Ok((self.0)(text))
     }
 
-    /// A number that is no integer comes this way, too.
+    /// A number that is no integer of 64 bits comes this way, too.
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
         while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(None)
