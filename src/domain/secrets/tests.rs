@@ -143,6 +143,36 @@ fn other_shapes_are_found() {
 }
 
 #[test]
+fn a_word_is_a_secret_where_nothing_but_a_value_can_stand() {
+    let word = ["correct", "horse1"].concat();
+    for (found, before, after) in [
+        (true, "DB_PASSWORD=", ""),
+        (true, "DB_PASSWORD=", ". And on"),
+        (true, "DB_PASSWORD='", "'"),
+        (true, "password: \"", "\""),
+        // A name of a program, an object's field, a call.
+        (false, "db_password=", ""),
+        (false, "DB_PASSWORD: ", ""),
+        (false, "DB_PASSWORD = ", ""),
+        (false, "password: ", ""),
+        (false, "DB_PASSWORD=", "(1)"),
+        (false, "password: \"", "<T>\""),
+    ] {
+        let text = format!("{before}{word}{after}");
+        let safe = if found { format!("{before}{WITHHELD}{after}") } else { text.clone() };
+        assert_eq!(redact(&text), safe, "{text}");
+    }
+}
+
+#[test]
+fn of_two_that_begin_alike_the_longer_is_withheld() {
+    let web = format!("ey{}.ey{}.a1B2c3D4e5F6", "JhbGciOiJIUzI1NiJ9", "JzdWIiOiIxMjM0NTY3ODkwIn0");
+    assert_eq!(rules_in(&web), ["json-web-token"]);
+    let text = format!("token: \"{web}/Zx9Kq7Lm2\"");
+    assert_eq!(redact(&text), format!("token: \"{WITHHELD}\""));
+}
+
+#[test]
 fn code_and_prose_are_no_secrets() {
     for text in [
         "let token = self.tokens.next_token2();",
